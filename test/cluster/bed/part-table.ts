@@ -1,0 +1,135 @@
+import {fileURLToPath} from 'node:url'
+
+/** Folder of the Go modules that the bed builds its parts from. */
+export const partsFolder = fileURLToPath(new URL('../parts/', import.meta.url))
+
+/** A program built from the Go module proxy. */
+export type BuiltPart = {
+  kind: 'built'
+  /** Folder below `test/cluster/parts` that holds go.mod and go.sum. */
+  module: string
+  /** Go package of the main program, `.` for one that lives in the folder itself. */
+  package: string
+  /** Name of the file that the build writes. */
+  binary: string
+  version: string
+  ldflags: string
+  /** How to ask a program found on PATH for its version; absent means such a program is never taken. */
+  found?: {name: string; args: string[]; accept: RegExp}
+  /** How long a build took on two cores with empty caches, for the person who waits. */
+  coldBuild: string
+}
+
+/** A program that the distribution packages. */
+export type PackagedPart = {kind: 'packaged'; binary: string; debian: string; file?: string}
+
+export type Part = BuiltPart | PackagedPart
+
+const kubernetesVersion = '1.36.0'
+const kubernetesFlags = [
+  '-s -w',
+  `-X k8s.io/component-base/version.gitVersion=v${kubernetesVersion}`,
+  '-X k8s.io/component-base/version.gitMajor=1',
+  '-X k8s.io/component-base/version.gitMinor=36',
+].join(' ')
+
+function kubernetes(name: string, found: NonNullable<BuiltPart['found']>): BuiltPart {
+  return {
+    kind: 'built',
+    module: 'kubernetes',
+    package: `k8s.io/kubernetes/cmd/${name}`,
+    binary: name,
+    version: kubernetesVersion,
+    ldflags: kubernetesFlags,
+    found,
+    coldBuild: '5 minutes',
+  }
+}
+
+function coredns(version: string): BuiltPart {
+  return {
+    kind: 'built',
+    module: `coredns-${version}`,
+    package: 'github.com/coredns/coredns',
+    binary: 'coredns',
+    version,
+    ldflags: '-s -w',
+    found: {
+      name: 'coredns',
+      args: ['-version'],
+      accept: new RegExp(`^CoreDNS-${version.replaceAll('.', '\\.')}$`, 'm'),
+    },
+    coldBuild: '4 minutes',
+  }
+}
+
+function ours(module: string): BuiltPart {
+  const coldBuild = '15 seconds'
+  return {kind: 'built', module, package: '.', binary: module, version: 'bed', ldflags: '-s -w', coldBuild}
+}
+
+function packaged(binary: string, debian = binary): PackagedPart {
+  return {kind: 'packaged', binary, debian}
+}
+
+/** Every part that a test, the demo or a bench can ask for, by name. */
+export const PARTS = {
+  etcd: {
+    kind: 'built',
+    module: 'etcd',
+    package: 'go.etcd.io/etcd/server/v3',
+    binary: 'etcd',
+    version: '3.7.3',
+    ldflags: '-s -w',
+    found: {name: 'etcd', args: ['--version'], accept: /^etcd Version: 3\.7\./m},
+    coldBuild: '1 minute',
+  },
+  'kube-apiserver': kubernetes('kube-apiserver', {
+    name: 'kube-apiserver',
+    args: ['--version'],
+    accept: /^Kubernetes v1\.36\./m,
+  }),
+  kubectl: kubernetes('kubectl', {
+    name: 'kubectl',
+    args: ['version', '--client'],
+    accept: /^Client Version: v1\.36\./m,
+  }),
+  'kube-proxy': kubernetes('kube-proxy', {name: 'kube-proxy', args: ['--version'], accept: /^Kubernetes v1\.36\./m}),
+  'coredns-1.14.7': coredns('1.14.7'),
+  'coredns-1.11.3': coredns('1.11.3'),
+  kubelet: ours('kubelet'),
+  caddyfile: ours('caddyfile'),
+  nginx: packaged('nginx'),
+  'nginx-stream': {
+    kind: 'packaged',
+    binary: 'nginx',
+    debian: 'libnginx-mod-stream',
+    file: '/usr/lib/nginx/modules/ngx_stream_module.so',
+  },
+  haproxy: packaged('haproxy'),
+  iptables: packaged('iptables'),
+  ip: packaged('ip', 'iproute2'),
+  unshare: packaged('unshare', 'util-linux'),
+  openssl: packaged('openssl'),
+  curl: packaged('curl'),
+  dnsperf: packaged('dnsperf'),
+  tcpdump: packaged('tcpdump'),
+} as const satisfies Record<string, Part>
+
+export type PartName = keyof typeof PARTS
+
+/** What `npm test` and `npm run demo` prepare before they start; the others are built when a test asks for them. */
+export const PREPARED: readonly PartName[] = [
+  'etcd',
+  'kube-apiserver',
+  'kubectl',
+  'coredns-1.14.7',
+  'coredns-1.11.3',
+  'kubelet',
+  'caddyfile',
+]
+
+/** The table entry of a part, in the wide type. */
+export function partOf(name: PartName): Part {
+  return PARTS[name]
+}
