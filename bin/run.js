@@ -29,7 +29,7 @@ if (!existsSync(new URL('dist/main.js', root))) {
 /** `--version`, root help and completion need nothing but files that the build wrote; oclif would cost 0.1 s. */
 function answeredFromFiles() {
   if (argv[0] === '__complete') {
-    import(new URL('dist/complete.js', root).href).then(({complete}) =>
+    void import(new URL('dist/complete.js', root).href).then(({complete}) =>
       process.stdout.write(complete(argv.slice(1), root)),
     )
     return true

@@ -1,0 +1,29 @@
+/**
+ * The rooms of the house and which rooms each may import (docs/architecture.md). Lint is built from this table, and
+ * test/unit/house/arrows.test.ts shows that a forbidden import really fails.
+ */
+export const rooms: Readonly<Record<string, {readonly may: readonly string[]; readonly pure?: true; readonly packages?: readonly string[]}>> = {
+  'plugins/coredns': {may: [], pure: true},
+  'src/model': {may: [], pure: true, packages: ['typebox']},
+  'src/platforms': {may: ['src/model'], pure: true},
+  'src/hosts': {may: ['src/model', 'src/platforms'], pure: true},
+  'src/diagnosis': {may: ['src/model', 'src/platforms', 'src/hosts', 'plugins/coredns'], pure: true},
+  'src/kube': {may: ['src/model'], packages: ['@kubernetes/client-node', 'ws', 'yaml']},
+  'src/registry': {may: ['src/model'], packages: ['tar-stream', 'yaml']},
+  'src/proxy': {may: ['src/model']},
+  'src/present': {may: ['src/model'], packages: ['diff', 'jq-wasm', 'listr2', 'yaml']},
+  'src/cluster-dns': {may: ['src/model', 'src/platforms', 'src/kube', 'plugins/coredns'], packages: ['dns-packet']},
+  'src/controller': {may: ['src/model', 'src/hosts', 'src/kube', 'src/cluster-dns']},
+  'src/workflows': {may: ['src/model', 'src/diagnosis', 'src/hosts', 'src/platforms', 'plugins/coredns']},
+  'src/cli': {
+    may: ['src/model', 'src/platforms', 'src/hosts', 'src/diagnosis', 'src/kube', 'src/registry', 'src/proxy', 'src/present', 'src/cluster-dns', 'src/controller', 'src/workflows', 'plugins/coredns'],
+    packages: ['@oclif/core'],
+  },
+  'src/commands': {
+    may: ['src/model', 'src/hosts', 'src/diagnosis', 'src/registry', 'src/proxy', 'src/present', 'src/cluster-dns', 'src/controller', 'src/workflows', 'src/cli', 'plugins/coredns'],
+    packages: ['@oclif/core'],
+  },
+}
+
+/** Every package that some room names; a room that does not list one may not import it. */
+export const packages = ['@kubernetes/client-node', '@oclif/core', 'diff', 'dns-packet', 'jq-wasm', 'listr2', 'tar-stream', 'typebox', 'ws', 'yaml'] as const
