@@ -47,9 +47,7 @@ if (checkOnly) {
 }
 writeFileSync(new URL('../dist/start.json', import.meta.url), JSON.stringify({version, help}))
 
-const schemas = spawnSync(
-  process.execPath,
-  [fileURLToPath(new URL('schemas.ts', import.meta.url)), ...(checkOnly ? ['--check'] : [])],
-  {stdio: 'inherit'},
-)
-process.exit(schemas.status ?? 1)
+for (const script of ['schemas.ts', 'reference.ts']) {
+  const {status} = spawnSync(process.execPath, [fileURLToPath(new URL(script, import.meta.url)), ...(checkOnly ? ['--check'] : [])], {stdio: 'inherit'})
+  if (status !== 0) process.exitCode = status ?? 1
+}
