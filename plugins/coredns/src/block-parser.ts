@@ -53,6 +53,9 @@ interface OpenBlock {
 const snippetLimit = 10_000
 const fileLimit = 100_000
 
+/** Nested imports a directive remembers; a cycle would otherwise cost the square of its length. */
+const viaLimit = 64
+
 /** The grammar of server blocks; one instance reads one file. */
 export class BlockParser {
   readonly blocks: ServerBlock[] = []
@@ -293,7 +296,7 @@ export class BlockParser {
   private splice(tokens: readonly Token[], use: ImportUse, outer: readonly ImportUse[]): void {
     this.imports.push(use)
     if (!this.inKeys) this.block.imports.push(use)
-    this.stream.splice(tokens, [...outer, use])
+    this.stream.splice(tokens, outer.length < viaLimit ? [...outer, use] : outer)
   }
 
   /** The limits came with 1.13.0; older releases read a cycle for ever, so the same count ends it here as a hang. */

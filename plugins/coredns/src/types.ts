@@ -52,7 +52,7 @@ export interface Directive {
   readonly name: string
   /** The name token first, then every token of the directive, braces included, imports expanded in place. */
   readonly tokens: readonly Token[]
-  /** Import statements (outermost first) through which the directive came into the block; empty when it stands there itself. */
+  /** Import statements (outermost first, at most 64) through which the directive came into the block; empty when it stands there itself. */
   readonly via: readonly ImportUse[]
 }
 
