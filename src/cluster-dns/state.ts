@@ -1,0 +1,85 @@
+import {posix} from 'node:path'
+import type {Environment} from '../../plugins/coredns/src/index.ts'
+import type {CallOptions, KubeClient} from '../kube/index.ts'
+import type {DnsLocation} from '../platforms/dns/locate.ts'
+import type {ServiceView} from '../platforms/dns/objects.ts'
+import {loadDnsLocation, loadTargets, type LoadOptions} from './load.ts'
+import type {DnsState} from './types.ts'
+
+/** CoreDNS release that is assumed where none is known (design.md 7: the release that everything is measured with). */
+export const assumedVersion = '1.14.7'
+
+/** Reads cluster DNS and the target Services in one pass. */
+export async function loadDnsState(
+  client: KubeClient,
+  options: LoadOptions & {readonly targets?: Iterable<string>; readonly version?: string | undefined} = {},
+): Promise<DnsState> {
+  const call: CallOptions = {signal: options.signal, timeoutMs: options.timeoutMs}
+  const [location, services] = await Promise.all([
+    loadDnsLocation(client, options),
+    loadTargets(client, options.targets ?? [], call),
+  ])
+  return stateOfLocation(location, services, options.version)
+}
+
+/** The state behind a location; pure. `version` overrides what the image tag says. */
+export function stateOfLocation(
+  location: DnsLocation,
+  services: ReadonlyMap<string, ServiceView | undefined>,
+  version?: string,
+): DnsState {
+  const {namespace, corefile} = location
+  const known = version ?? location.container.version
+  return {
+    origin: 'cluster',
+    corefile: {
+      source: `configmap/${namespace}/${corefile.configMap}`,
+      key: corefile.key,
+      ...(corefile.uid === undefined ? {} : {uid: corefile.uid}),
+      ...(corefile.resourceVersion === undefined ? {} : {resourceVersion: corefile.resourceVersion}),
+      bytes: Buffer.from(corefile.text, 'utf8'),
+    },
+    corefilePath: location.corefilePath,
+    files: new Map(
+      location.files
+        .filter((file) => file.path !== location.corefilePath && file.text !== undefined)
+        .map((file) => [file.path, Buffer.from(file.text ?? '', 'utf8')]),
+    ),
+    directories: new Set(location.mounts.filter((mount) => mount.subPath === undefined).map((mount) => mount.path)),
+    env: environmentOf(location),
+    version: known ?? assumedVersion,
+    versionKnown: known !== undefined,
+    location,
+    services,
+  }
+}
+
+/** What the parser may take for set, unset and unknown. */
+function environmentOf(location: DnsLocation): Environment {
+  const known = new Map<string, string>()
+  let opaque = location.hiddenEnvironment
+  for (const [name, value] of location.environment) {
+    if (value === undefined) opaque = true
+    else known.set(name, value)
+  }
+  return {known, others: opaque ? 'unknown' : 'unset'}
+}
+
+/** The state behind a Corefile given with `-f`: no cluster, no imports, no environment is known. */
+export function stateOfFile(path: string, bytes: Uint8Array, version?: string): DnsState {
+  return {
+    origin: 'file',
+    corefile: {source: 'file', key: path, bytes},
+    corefilePath: '/etc/coredns/Corefile',
+    files: new Map(),
+    directories: new Set(),
+    env: {known: new Map(), others: 'unknown'},
+    version: version ?? assumedVersion,
+    versionKnown: version !== undefined,
+  }
+}
+
+/** Absolute path in the container that an import pattern of the Corefile means. */
+export function importPath(corefilePath: string, pattern: string): string {
+  return posix.resolve(posix.dirname(corefilePath), pattern)
+}

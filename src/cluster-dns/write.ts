@@ -1,0 +1,188 @@
+import {fieldManager} from '../model/dns.ts'
+import {SrcipError} from '../model/errors.ts'
+import type {KubeObject} from '../model/kubernetes.ts'
+import {hasStatus, resources, sleep, systemClock, type CallOptions, type Clock, type KubeClient} from '../kube/index.ts'
+import {managersOfKey} from '../platforms/dns/owner.ts'
+import {projectConfigMap} from '../platforms/dns/objects.ts'
+import type {DnsWrite, DoneWrite} from './types.ts'
+
+/** ConfigMaps may hold 1,048,576 bytes of keys and values (apimachinery MaxSecretSize); the server answers 422 above. */
+export const configMapLimit = 1_048_576
+
+export interface WriteOptions extends CallOptions {
+  /** `server`: checked by the server, not stored. */
+  readonly dryRun?: 'none' | 'server' | undefined
+}
+
+/**
+ * May and can these writes be made? Asks the authorizer (31 names verb and resource) and reads each object again: one that is no
+ * longer as planned is a stale plan (32). Writes nothing.
+ */
+export async function checkWrites(
+  client: KubeClient,
+  writes: readonly DnsWrite[],
+  options: CallOptions = {},
+): Promise<void> {
+  for (const write of writes) {
+    const {namespace, configMap: name} = write
+    const verb = write.uid === undefined ? 'create' : 'patch'
+    const {allowed, reason} = await client.selfSubjectAccessReview(
+      {verb, resource: resources.configMaps, namespace, ...(verb === 'create' ? {} : {name})},
+      options,
+    )
+    if (!allowed) {
+      throw new SrcipError(
+        'Denied',
+        `not allowed to ${verb} configmaps in namespace ${namespace}${reason === '' ? '' : ` (${reason})`}`,
+        {
+          object: objectOf(write),
+          hints: [`kubectl auth can-i ${verb} configmaps${verb === 'patch' ? `/${name}` : ''} -n ${namespace}`],
+        },
+      )
+    }
+    const live = await client.find<KubeObject>(resources.configMaps, {namespace, name}, options)
+    const meta = live?.metadata
+    if (meta?.uid !== write.uid || meta?.resourceVersion !== write.resourceVersion) throw staleError(write, live)
+  }
+}
+
+/**
+ * Makes the writes in order, each a JSON merge patch of one key with resourceVersion and uid as preconditions, or the creation of
+ * the ConfigMap. If a later one fails, the earlier ones are put back before the error is passed on.
+ *
+ * @returns the writes with the resourceVersion they produced, which `undoWrites` needs
+ * @throws SrcipError 33 when an object has changed meanwhile, 31 without the right, 30 unreachable
+ */
+export async function makeWrites(
+  client: KubeClient,
+  writes: readonly DnsWrite[],
+  options: WriteOptions = {},
+): Promise<DoneWrite[]> {
+  const done: DoneWrite[] = []
+  for (const write of writes) {
+    try {
+      done.push(await makeWrite(client, write, options))
+    } catch (error) {
+      if (options.dryRun !== 'server' && done.length > 0) await undoWrites(client, done, options)
+      throw error
+    }
+  }
+  return done
+}
+
+async function makeWrite(client: KubeClient, write: DnsWrite, options: WriteOptions): Promise<DoneWrite> {
+  const {namespace, configMap: name, key} = write
+  const settings = {...options, fieldManager}
+  try {
+    const {metadata} =
+      write.uid === undefined
+        ? await client.create(
+            resources.configMaps,
+            // no label of ours: the object is the platform's hook, others put their keys into it, and we never delete it
+            {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace, name}, data: {[key]: write.after}},
+            settings,
+          )
+        : await client.mergePatch(
+            resources.configMaps,
+            {namespace, name},
+            {data: {[key]: write.after}},
+            {...settings, uid: write.uid, resourceVersion: write.resourceVersion},
+          )
+    return {...write, uid: metadata.uid ?? '', resourceVersion: metadata.resourceVersion ?? ''}
+  } catch (error) {
+    if (isConflict(error) || hasStatus(error, 404)) {
+      const live = await client
+        .find<KubeObject>(resources.configMaps, {namespace, name}, options)
+        .catch(() => undefined)
+      throw staleError(write, live, error)
+    }
+    throw error
+  }
+}
+
+export interface UndoOptions extends CallOptions {
+  readonly clock?: Clock | undefined
+}
+
+/** What became of an attempt to put the previous bytes back. */
+export interface UndoneWrite {
+  readonly write: DoneWrite
+  readonly restored: boolean
+  /** Why not. */
+  readonly reason?: string
+}
+
+/** Tries before a server that does not answer is given up; the way back is worth waiting for. */
+const undoTries = 5
+
+/**
+ * Puts the previous value of each key back, last write first, if the object still is as we left it. A foreign change since then
+ * wins and is reported. A ConfigMap that was created stays, without our key.
+ */
+export async function undoWrites(
+  client: KubeClient,
+  done: readonly DoneWrite[],
+  options: UndoOptions = {},
+): Promise<UndoneWrite[]> {
+  const results: UndoneWrite[] = []
+  for (const write of done.toReversed()) results.push(await undoWrite(client, write, options))
+  return results
+}
+
+async function undoWrite(client: KubeClient, write: DoneWrite, options: UndoOptions): Promise<UndoneWrite> {
+  const {namespace, configMap: name, key} = write
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.mergePatch(
+        resources.configMaps,
+        {namespace, name},
+        {data: {[key]: write.before}},
+        {...options, fieldManager, uid: write.uid, resourceVersion: write.resourceVersion},
+      )
+      return {write, restored: true}
+    } catch (error) {
+      const live = await client
+        .find<KubeObject>(resources.configMaps, {namespace, name}, options)
+        .catch(() => undefined)
+      // a patch whose answer got lost has restored it all the same
+      if (live !== undefined && valueOf(live, key) === write.before) return {write, restored: true}
+      if (isConflict(error) || hasStatus(error, 404)) return {write, restored: false, reason: changedBy(write, live)}
+      if (attempt === undoTries || options.signal?.aborted === true || hasStatus(error, 401, 403)) {
+        return {write, restored: false, reason: error instanceof Error ? error.message : String(error)}
+      }
+      await sleep(options.clock ?? systemClock, 200 * 2 ** attempt)
+    }
+  }
+}
+
+function valueOf(object: KubeObject, key: string): string | null {
+  return projectConfigMap(object).data[key] ?? null
+}
+
+function isConflict(error: unknown): boolean {
+  return hasStatus(error, 409) || (error instanceof SrcipError && error.code === 'Conflict')
+}
+
+function staleError(write: DnsWrite, live: KubeObject | undefined, cause?: unknown): SrcipError {
+  return new SrcipError(
+    cause === undefined ? 'Precondition' : 'Conflict',
+    `${objectOf(write)} ${changedBy(write, live)} since it was read`,
+    {
+      object: objectOf(write),
+      hints: ['run the command again: it plans from what is there now'],
+      cause,
+    },
+  )
+}
+
+function changedBy(write: DnsWrite, live: KubeObject | undefined): string {
+  if (live === undefined) return 'was deleted'
+  if (write.uid === undefined) return 'was created by somebody else'
+  if (live.metadata.uid !== write.uid) return 'was replaced by another object of the same name'
+  const managers = managersOfKey(live.metadata, write.key)
+  return managers.length === 0 ? 'was changed' : `was changed (managers of ${write.key}: ${managers.join(', ')})`
+}
+
+function objectOf(write: DnsWrite): string {
+  return `configmap/${write.namespace}/${write.configMap}`
+}
