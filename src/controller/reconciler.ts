@@ -1,0 +1,319 @@
+import {collectHosts} from '../hosts/index.ts'
+import type {HostCollection, HostOptions} from '../hosts/index.ts'
+import {hasStatus, sleep} from '../kube/index.ts'
+import type {Clock, Log} from '../kube/index.ts'
+import {SrcipError} from '../model/errors.ts'
+import {ForeignWrites} from './foreign-writer.ts'
+import {guardNames, keyOf} from './names-guard.ts'
+import type {GuardVerdict, Published} from './names-guard.ts'
+import type {Output, OutputPlan, OutputView} from './output.ts'
+import {ProofTracker} from './proof-tracker.ts'
+import type {Outcome} from './queue.ts'
+import type {Conditions, EventSinkPort} from './reports.ts'
+import type {Sources} from './sources.ts'
+
+export interface ReconcilerOptions {
+  readonly output: Output
+  readonly sources: Pick<Sources, 'hostSources' | 'proxies' | 'complete' | 'lostByList' | 'relist'>
+  readonly hostOptions: Omit<HostOptions, 'proxies'>
+  readonly allowEmpty: boolean
+  readonly dryRun: boolean
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  readonly conditions: Conditions
+  readonly events: EventSinkPort
+  /** Rejects unless we may write now. Asked immediately before each write. */
+  readonly assertLeader: () => Promise<void>
+  readonly onWritten?: () => void
+  readonly observer?: ReconcilerObserver
+  /** Called when the proof of a write has come to its end. */
+  readonly onProof?: () => void
+}
+
+export interface ReconcilerObserver {
+  onHosts?(count: number): void
+  onBytes?(bytes: number): void
+  onWrite?(
+    result: 'written' | 'proved' | 'unconfirmed' | 'reverted' | 'conflict' | 'denied' | 'error' | 'dry-run',
+  ): void
+  onForeignRewrite?(): void
+}
+
+/** Tries against a moving object before the pass gives up and comes back (client-go's DefaultRetry). */
+const conflictTries = 5
+
+/** Brings one output to the wanted set. One pass at a time; the queue sees to that. */
+export class Reconciler {
+  readonly #options: ReconcilerOptions
+  readonly #foreign: ForeignWrites
+  readonly proofs: ProofTracker
+  /** Sources that named each name when it was last wanted in this process. */
+  readonly #lastSources = new Map<string, readonly string[]>()
+  #written: ReadonlySet<string> | undefined
+  /** Sets that CoreDNS has refused: not tried again until their inputs change. */
+  readonly #refuted = new Set<string>()
+  #denials = 0
+  #last: HostCollection | undefined
+  #state: ReconcileState = {result: 'waiting', reason: 'nothing has been reconciled yet'}
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options
+    this.#foreign = new ForeignWrites(options.clock)
+    this.proofs = new ProofTracker({
+      log: options.log,
+      events: options.events,
+      conditions: options.conditions,
+      onVerdict: (verdict, fingerprint) => {
+        if (verdict === 'reverted' || verdict === 'failed') this.#refuted.add(fingerprint)
+        if (verdict === 'reverted') this.#written = undefined
+        options.observer?.onWrite?.(verdict === 'done' ? 'proved' : verdict === 'failed' ? 'error' : verdict)
+        options.onProof?.()
+      },
+    })
+  }
+
+  /** The set of the last pass, with everything left out. */
+  get collection(): HostCollection | undefined {
+    return this.#last
+  }
+
+  get state(): ReconcileState {
+    return this.#state
+  }
+
+  /** One pass. Rejects for failures that the queue comes back for. */
+  async reconcile(signal: AbortSignal): Promise<Outcome> {
+    if (this.#foreign.pauseMs > 0) return {result: 'again', afterMs: this.#foreign.pauseMs}
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pass(signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!isConflict(error)) return this.#failed(error)
+        this.#options.observer?.onWrite?.('conflict')
+        if (attempt === conflictTries) throw error
+        await sleep(this.#options.clock, 10 * (1 + this.#options.random()), signal)
+      }
+    }
+  }
+
+  async #pass(signal: AbortSignal): Promise<Outcome> {
+    const {output, sources, conditions, log} = this.#options
+    const targets = sources.proxies().map((proxy) => proxy.target)
+    const view = await output.read(targets, signal)
+    if (this.#takenOut(view)) return {result: 'again', afterMs: this.#foreign.pauseMs}
+
+    let collection = this.#collect()
+    let verdict = this.#guard(view, collection, false)
+    if (verdict.reason === 'mass-removal') {
+      log.info('a list lacks over half of the published names; asking once more', {names: verdict.kept.length})
+      await sources.relist(signal)
+      collection = this.#collect()
+      verdict = this.#guard(view, collection, true)
+    }
+    this.#remember(collection)
+    this.#sayKept(verdict, view)
+
+    const plan = view.plan(verdict.names)
+    this.#options.observer?.onHosts?.(plan.published.length)
+    this.#options.observer?.onBytes?.(plan.bytes)
+    this.#sayRefused(plan, view)
+    if (plan.blocked !== undefined) return this.#blocked(plan.blocked, view)
+    for (const code of this.#blockedCodes) conditions.clear(`blocked ${code}`, `${output.name} can be written again`)
+    this.#blockedCodes.clear()
+
+    const fingerprint = fingerprintOf(plan.published)
+    if (!plan.changes) {
+      this.#written = new Set(plan.published.map(keyOf))
+      this.#state = {result: 'in-step', names: plan.published.length}
+      return {result: 'done'}
+    }
+    if (this.#refuted.has(fingerprint)) {
+      this.#state = {result: 'blocked', reason: 'CoreDNS has refused this very set; it is tried again when it changes'}
+      return {result: 'done'}
+    }
+    return await this.#write(plan, view, fingerprint, signal)
+  }
+
+  async #write(plan: OutputPlan, view: OutputView, fingerprint: string, signal: AbortSignal): Promise<Outcome> {
+    const {output, log, observer, events} = this.#options
+    const difference = differenceOf(view.published, plan.published)
+    if (this.#options.dryRun) {
+      log.info('would write (dry run)', {output: output.name, ...difference})
+      observer?.onWrite?.('dry-run')
+      this.#state = {result: 'dry-run', names: plan.published.length}
+      return {result: 'done'}
+    }
+    await this.#options.assertLeader()
+    const written = await plan.write(signal)
+    this.#denials = 0
+    this.#options.conditions.clear('write-denied', 'the write is allowed again')
+    this.#written = new Set(plan.published.map(keyOf))
+    this.#options.onWritten?.()
+    observer?.onWrite?.('written')
+    const note = `wrote ${plan.published.length} names to ${output.name}: ${difference.added.length} new, ${difference.removed.length} gone`
+    log.info(note, {output: output.name, ...difference})
+    events.emit({regarding: view.object, type: 'Normal', reason: 'Applied', action: 'Write', note})
+    this.#state = {result: 'written', names: plan.published.length}
+    this.proofs.follow(written, {fingerprint, regarding: view.object, output: output.name})
+    return {result: 'done'}
+  }
+
+  #collect(): HostCollection {
+    const {sources, hostOptions} = this.#options
+    const collection = collectHosts(sources.hostSources(), {...hostOptions, proxies: sources.proxies()})
+    this.#last = collection
+    return collection
+  }
+
+  #guard(view: OutputView, collection: HostCollection, confirmed: boolean): GuardVerdict {
+    const {sources, allowEmpty} = this.#options
+    return guardNames({
+      published: view.published,
+      wanted: collection.hosts,
+      complete: sources.complete,
+      confirmed,
+      allowEmpty,
+      observed: (entry) => {
+        const known = this.#lastSources.get(keyOf(entry))
+        return known !== undefined && !known.some((source) => sources.lostByList(source))
+      },
+    })
+  }
+
+  /** Remembers who named what, also for names that are gone now: that tells an observed delete from a list. */
+  #remember(collection: HostCollection): void {
+    for (const host of collection.hosts) this.#lastSources.set(keyOf(host), host.sources)
+    if (this.#lastSources.size <= 4 * collection.hosts.length + 10_000) return
+    const wanted = new Set(collection.hosts.map(keyOf))
+    for (const key of this.#lastSources.keys()) if (!wanted.has(key)) this.#lastSources.delete(key)
+  }
+
+  #sayKept(verdict: GuardVerdict, view: OutputView): void {
+    const {conditions, log} = this.#options
+    if (verdict.reason === undefined) {
+      conditions.clear('removal-held', 'no name is kept back any more')
+      return
+    }
+    if (verdict.reason === 'sources-incomplete') {
+      log.debug('names are kept until every source has been seen whole', {kept: verdict.kept.length})
+      return
+    }
+    const why =
+      verdict.reason === 'empty-list'
+        ? 'no source names anything, which without --allow-empty is not believed'
+        : 'over half of the names are missing from a list'
+    conditions.raise('removal-held', {
+      reason: 'RemovalHeld',
+      note: `${verdict.kept.length} names stay: ${why}`,
+      regarding: view.object,
+      fields: {names: verdict.kept.slice(0, 20).map((entry) => entry.name)},
+    })
+  }
+
+  #sayRefused(plan: OutputPlan, view: OutputView): void {
+    const {conditions} = this.#options
+    if (plan.refused.length === 0) {
+      conditions.clear('names-refused', 'every wanted name is taken')
+      return
+    }
+    const first = plan.refused.slice(0, 3).map((entry) => `${entry.name} (${entry.code}: ${entry.reason})`)
+    const more = plan.refused.length > 3 ? ` and ${plan.refused.length - 3} more` : ''
+    conditions.raise('names-refused', {
+      reason: 'NamesRefused',
+      note: `${plan.refused.length} names are not taken: ${first.join('; ')}${more}`,
+      regarding: view.object,
+    })
+  }
+
+  readonly #blockedCodes = new Set<string>()
+
+  /** A text that must not be written: said once, and looked at again when it changes. */
+  #blocked(blocked: NonNullable<OutputPlan['blocked']>, view: OutputView): Outcome {
+    const reason =
+      blocked.code === 'MarkersDamaged'
+        ? 'MarkersDamaged'
+        : blocked.code === 'Immutable'
+          ? 'ConfigMapImmutable'
+          : blocked.code === 'TooLarge'
+            ? 'TooLarge'
+            : 'WriteBlocked'
+    const remedy = blocked.remedy === undefined ? '' : `; ${blocked.remedy}`
+    this.#options.conditions.raise(`blocked ${blocked.code}`, {
+      reason,
+      note: `nothing is written to ${this.#options.output.name}: ${blocked.reason}${remedy}`,
+      regarding: view.object,
+      fields: {code: blocked.code},
+    })
+    this.#blockedCodes.add(blocked.code)
+    this.#state = {result: 'blocked', reason: blocked.reason}
+    return {result: 'done'}
+  }
+
+  /** True while we stay away because somebody else keeps taking our names out. */
+  #takenOut(view: OutputView): boolean {
+    const mine = this.#written
+    if (mine === undefined) return false
+    const now = new Set(view.published.map(keyOf))
+    if ([...mine].every((key) => now.has(key))) return false
+    this.#written = undefined
+    this.#options.observer?.onForeignRewrite?.()
+    const managers = view.managers.length === 0 ? 'an unknown manager' : view.managers.join(', ')
+    this.#options.log.warn('our names were taken out by another writer', {managers: view.managers})
+    if (!this.#foreign.note()) return false
+    this.#options.conditions.raise('foreign-writer', {
+      reason: 'ForeignWriter',
+      note: `another writer (${managers}) keeps taking our names out; staying away for 10 minutes`,
+      regarding: view.object,
+    })
+    this.#state = {result: 'blocked', reason: `another writer (${managers}) keeps taking our names out`}
+    return true
+  }
+
+  /** Failures of a pass: which come back how soon. */
+  #failed(error: unknown): Outcome {
+    const {conditions, observer, log, random} = this.#options
+    const message = error instanceof Error ? error.message : String(error)
+    this.#state = {result: 'failed', reason: message}
+    if (error instanceof SrcipError && error.code === 'Denied') {
+      this.#denials++
+      observer?.onWrite?.('denied')
+      conditions.raise('write-denied', {reason: 'WriteDenied', note: message})
+      // Up to a minute a few times, then every ten: somebody has to grant the right first.
+      if (this.#denials > 8) return {result: 'again', afterMs: 600_000 * (0.9 + 0.2 * random())}
+      return {result: 'again'}
+    }
+    observer?.onWrite?.('error')
+    if (hasStatus(error, 429) && error.retryAfterMs !== undefined) return {result: 'wait', afterMs: error.retryAfterMs}
+    log.error(message, {output: this.#options.output.name})
+    return {result: 'again'}
+  }
+}
+
+/** Where the last pass has led to, for readiness and `--once`. */
+export type ReconcileState =
+  | {readonly result: 'waiting' | 'blocked' | 'failed'; readonly reason: string}
+  | {readonly result: 'in-step' | 'written' | 'dry-run'; readonly names: number}
+
+function isConflict(error: unknown): boolean {
+  return hasStatus(error, 409) || (error instanceof SrcipError && error.code === 'Conflict')
+}
+
+/** One text for one set, whatever its order. */
+export function fingerprintOf(names: readonly Published[]): string {
+  return names
+    .map((entry) => `${keyOf(entry)} ${entry.target}`)
+    .sort()
+    .join('\n')
+}
+
+/** What a write changes, by name; lists are cut so that a log line stays a line. */
+function differenceOf(before: readonly Published[], after: readonly Published[]): {added: string[]; removed: string[]} {
+  const old = new Set(before.map(keyOf))
+  const now = new Set(after.map(keyOf))
+  return {
+    added: after.filter((entry) => !old.has(keyOf(entry))).map((entry) => entry.name),
+    removed: before.filter((entry) => !now.has(keyOf(entry))).map((entry) => entry.name),
+  }
+}

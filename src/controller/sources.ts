@@ -1,0 +1,187 @@
+import type {HostSources, ProxyService, RouteSource} from '../hosts/index.ts'
+import {projectProxyService} from '../hosts/index.ts'
+import {createReflector, resources} from '../kube/index.ts'
+import type {
+  Clock,
+  KubeClient,
+  Log,
+  Reflector,
+  ReflectorObserver,
+  Resource,
+  SourceStatus,
+  StoreChange,
+} from '../kube/index.ts'
+import {sourceKinds, sourceNames} from './source-kinds.ts'
+import type {SourceName, SourceObjects} from './source-kinds.ts'
+
+/** A source as health and metrics see it: the kinds of names, and `proxies` for the proxy Services. */
+export type WatchedName = SourceName | 'proxies'
+
+export interface SourcesOptions {
+  readonly client: KubeClient
+  readonly families: readonly ('ingress' | 'gateway')[]
+  /** Proxies that the caller has settled; undefined: Services with our label in `proxyNamespace` are watched. */
+  readonly proxies: readonly ProxyService[] | undefined
+  readonly proxyNamespace: string
+  readonly relistMs: number
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** Something that can change the set of names has changed. */
+  readonly onChange: () => void
+  readonly onState?: (name: WatchedName, status: SourceStatus, previous: SourceStatus | undefined) => void
+  readonly observer?: (name: WatchedName) => ReflectorObserver
+  /** For tests; default the real one. */
+  readonly reflector?: typeof createReflector
+}
+
+/**
+ * All watched kinds together. Remembers which objects went missing by a list instead of before our eyes, because the
+ * whole-set rule trusts the two differently (design.md 5).
+ */
+export class Sources {
+  readonly #reflectors = new Map<WatchedName, Reflector<unknown>>()
+  readonly #options: SourcesOptions
+  /** Objects (`ingress/demo/web`) that a list no longer held, until they come back. */
+  readonly #lostByList = new Set<string>()
+
+  constructor(options: SourcesOptions) {
+    this.#options = options
+    for (const name of sourceNames) {
+      if (options.families.includes(sourceKinds[name].family)) this.#add(name)
+    }
+    if (options.proxies === undefined) this.#addProxies()
+  }
+
+  #add<K extends SourceName>(name: K): void {
+    const kind = sourceKinds[name]
+    this.#watch<SourceObjects[K]>(name, {
+      resource: kind.resource,
+      versions: kind.versions,
+      project: (object) => kind.project(object) as SourceObjects[K] | undefined,
+      sourceWord: kind.sourceWord,
+    })
+  }
+
+  #addProxies(): void {
+    this.#watch<ProxyService>('proxies', {
+      resource: resources.services,
+      versions: ['v1'],
+      namespace: this.#options.proxyNamespace,
+      labelSelector: 'srcip.dev/component=proxy',
+      project: projectProxyService,
+      sourceWord: undefined,
+    })
+  }
+
+  #watch<T>(
+    name: WatchedName,
+    what: {
+      resource: Resource
+      versions: readonly string[]
+      namespace?: string
+      labelSelector?: string
+      project: (object: unknown) => T | undefined
+      sourceWord: string | undefined
+    },
+  ): void {
+    const {client, clock, random, log, relistMs, onState, observer} = this.#options
+    let previous: SourceStatus | undefined
+    const reflector = (this.#options.reflector ?? createReflector)<T>({
+      client,
+      resource: what.resource,
+      versions: what.versions,
+      ...(what.namespace === undefined ? {} : {namespace: what.namespace}),
+      ...(what.labelSelector === undefined ? {} : {labelSelector: what.labelSelector}),
+      project: what.project,
+      clock,
+      random,
+      relistMs,
+      log,
+      onChange: (change) => this.#changed(change, what.sourceWord),
+      onState: (status) => {
+        onState?.(name, status, previous)
+        const news = previous === undefined || previous.state !== status.state || !previous.everSynced
+        previous = status
+        if (news) this.#options.onChange()
+      },
+      ...(observer === undefined ? {} : {observer: observer(name)}),
+    })
+    this.#reflectors.set(name, reflector as Reflector<unknown>)
+  }
+
+  #changed(change: StoreChange<unknown>, sourceWord: string | undefined): void {
+    if (sourceWord !== undefined) {
+      const source = `${sourceWord}/${change.key}`
+      if (change.type !== 'delete') this.#lostByList.delete(source)
+      else if (change.tombstone) this.#lostByList.add(source)
+      else this.#lostByList.delete(source)
+    }
+    // Status and annotation updates are most of the traffic; only what the projection keeps can change a name.
+    if (change.type === 'update' && sameContent(change.object.value, change.previous?.value)) return
+    this.#options.onChange()
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors.values()) reflector.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()))
+  }
+
+  /** One consistent list of every source that is served. Rejects if one fails. */
+  async relist(signal: AbortSignal): Promise<void> {
+    const served = [...this.#reflectors.values()].filter((reflector) => reflector.state !== 'absent')
+    await Promise.all(served.map((reflector) => reflector.relist(signal)))
+  }
+
+  statuses(): Map<WatchedName, SourceStatus> {
+    return new Map([...this.#reflectors].map(([name, reflector]) => [name, reflector.status]))
+  }
+
+  counts(): Map<WatchedName, number> {
+    return new Map([...this.#reflectors].map(([name, reflector]) => [name, reflector.store.size]))
+  }
+
+  /** Every source that is not absent has been seen whole in this process. */
+  get complete(): boolean {
+    return [...this.#reflectors.values()].every(({status}) => status.state === 'absent' || status.everSynced)
+  }
+
+  /** Went missing by a list and not before our eyes. */
+  lostByList(source: string): boolean {
+    return this.#lostByList.has(source)
+  }
+
+  proxies(): readonly ProxyService[] {
+    return this.#options.proxies ?? this.#values<ProxyService>('proxies')
+  }
+
+  hostSources(): HostSources {
+    return {
+      ingresses: this.#values('ingresses'),
+      ingressClasses: this.#values('ingressclasses'),
+      gateways: this.#values('gateways'),
+      listenerSets: this.#values('listenersets'),
+      routes: (['httproutes', 'grpcroutes', 'tlsroutes'] as const).flatMap((name) => this.#values<RouteSource>(name)),
+      ...(this.#reflectors.get('namespaces')?.status.everSynced === true
+        ? {namespaces: this.#values<SourceObjects['namespaces']>('namespaces')}
+        : {}),
+    }
+  }
+
+  #values<T>(name: WatchedName): T[] {
+    const reflector = this.#reflectors.get(name)
+    return reflector === undefined ? [] : [...reflector.store.values()].map((stored) => stored.value as T)
+  }
+}
+
+/** Equality of two projections but for the version of the object. */
+function sameContent(a: unknown, b: unknown): boolean {
+  return content(a) === content(b)
+}
+
+function content(value: unknown): string {
+  return JSON.stringify(value, (key, entry: unknown) => (key === 'resourceVersion' ? undefined : entry))
+}
