@@ -110,9 +110,9 @@ export interface CorefileError {
   readonly phase: Phase
   /** Whole message as CoreDNS prints it, `FILE:LINE - ` included where it has one. */
   readonly message: string
-  /** Path used in the message; `''` where there is no position. */
+  /** Path of the file as CoreDNS writes it in messages. */
   readonly file: string
-  /** 0 where CoreDNS gives no line. */
+  /** Where it stands, also for messages without a position; 0 where it belongs to no line. */
   readonly line: number
   /** Index of the server block where known. */
   readonly block?: number
