@@ -1,0 +1,390 @@
+import type {Writable} from 'node:stream'
+import {SrcipError} from '../model/errors.ts'
+import {type Answer, header} from './client.ts'
+import {ContentMismatch, parseDigest} from './digest.ts'
+import {type Sink, stallTimeout} from './download.ts'
+import {refusedBy, RegistryError} from './errors.ts'
+import {resolveLocation} from './http/redirect.ts'
+import {backoff, isRetryFault, isRetryStatus, usualRetries} from './http/retry.ts'
+import {NetworkFault} from './http/transport.ts'
+import {limits} from './limits.ts'
+import type {Descriptor} from './manifest.ts'
+import {priorities, type Repository} from './repository.ts'
+
+/** Content of a blob: in memory, or from a source that can be opened again for another try. The source verifies it. */
+export type BlobContent = {readonly bytes: () => Promise<Buffer>} | {readonly produce: (sink: Sink) => Promise<void>}
+
+export interface UploadOptions {
+  /** Repository of the same registry that is known to hold the blob. */
+  readonly mountFrom?: string | undefined
+  readonly onRetry?: (reason: string) => void
+}
+
+/** Chunk size where the registry names none: ghcr.io takes at most 4 MiB in a ranged PATCH. */
+const usualChunk = 4 * 1024 * 1024
+/** A registry on object storage moves the whole blob while it answers the last request. */
+const commitTimeout = 600_000
+
+interface Session {
+  location: URL
+  /** Smallest chunk that the registry takes, 0 when it names none. */
+  readonly chunkMin: number
+}
+
+/**
+ * Puts a blob into a repository: mount, or upload in the form that this registry takes. Starts over from the beginning after
+ * a fault, since a cut upload session is dead on most registries.
+ * @returns how it got there
+ * @throws SrcipError; what the source throws passes through, and nothing was committed then
+ */
+export async function uploadBlob(
+  target: Repository,
+  descriptor: Descriptor,
+  content: BlobContent,
+  options: UploadOptions = {},
+): Promise<'mounted' | 'uploaded'> {
+  let mountFrom = options.mountFrom
+  let damaged = 0
+  for (let attempt = 0; ; attempt++) {
+    let session: Session | undefined
+    try {
+      const starting = startUpload(target, descriptor, mountFrom)
+      if ('bytes' in content && mountFrom === undefined) {
+        const [opened, bytes] = await bothOrCancel(target, starting, content.bytes())
+        session = opened
+        if (session === undefined) return 'mounted'
+        await sendBytes(target, descriptor, session, bytes)
+      } else {
+        session = await starting
+        if (session === undefined) return 'mounted'
+        if ('bytes' in content) await sendBytes(target, descriptor, session, await content.bytes())
+        else await sendProduced(target, descriptor, session, content.produce)
+      }
+      return 'uploaded'
+    } catch (error) {
+      if (session !== undefined) cancelUpload(target, session)
+      mountFrom = undefined
+      const reason = retryReason(error, target)
+      if (reason === undefined) throw explainUpload(error, target)
+      if (reason === 'damaged' && ++damaged > 1) throw error
+      if (attempt + 1 >= usualRetries.attempts) {
+        throw error instanceof SrcipError
+          ? error
+          : new SrcipError('Unreachable', `blob ${target.nameOf(descriptor.digest)}: ${(error as Error).message}`, {
+              cause: error,
+              hints: ['run the same command again: it goes on where it stopped'],
+            })
+      }
+      options.onRetry?.((error as Error).message)
+      if (reason !== 'form')
+        await new Promise((resolve) => setTimeout(resolve, backoff(usualRetries, attempt, Math.random)))
+      // The answer may have been lost after the commit.
+      if (reason === 'network' && (await target.hasBlob(descriptor))) return 'uploaded'
+    }
+  }
+}
+
+async function bothOrCancel(
+  target: Repository,
+  starting: Promise<Session | undefined>,
+  reading: Promise<Buffer>,
+): Promise<[Session | undefined, Buffer]> {
+  const [session, bytes] = await Promise.allSettled([starting, reading])
+  if (session.status === 'rejected') throw session.reason
+  if (bytes.status === 'rejected') {
+    if (session.value !== undefined) cancelUpload(target, session.value)
+    throw bytes.reason
+  }
+  return [session.value, bytes.value]
+}
+
+type RetryReason = 'network' | 'session' | 'damaged' | 'form'
+
+/** Is another try of the whole upload sensible? May switch the registry to its next upload form. */
+function retryReason(error: unknown, target: Repository): RetryReason | undefined {
+  if (isRetryFault(error)) return 'network'
+  if (!(error instanceof RegistryError)) return undefined
+  if (isRetryStatus(error.status)) return 'network'
+  if (error.codes.includes('BLOB_UPLOAD_UNKNOWN') || error.codes.includes('BLOB_UPLOAD_INVALID')) return 'session'
+  if (error.codes.includes('DIGEST_INVALID') || error.codes.includes('SIZE_INVALID')) return 'damaged'
+  const wrongForm =
+    error.status === 413 ||
+    error.status === 405 ||
+    error.status === 501 ||
+    error.status === 411 ||
+    (error.status === 404 && error.codes.length === 0)
+  if (wrongForm && target.state.uploadForm !== 'chunks' && error.message.startsWith('upload')) {
+    target.state.uploadForm = target.state.uploadForm === 'put' ? 'patch' : 'chunks'
+    return 'form'
+  }
+  return undefined
+}
+
+function explainUpload(error: unknown, target: Repository): unknown {
+  if (!(error instanceof RegistryError)) return error
+  if (error.status === 403)
+    return new RegistryError(
+      403,
+      error.codes,
+      error.detail,
+      `no right to push to ${target.fullName}: ${error.message}`,
+      'Denied',
+      error.hints,
+    )
+  if (error.status === 405 || error.codes.includes('UNSUPPORTED')) {
+    return new RegistryError(
+      error.status,
+      error.codes,
+      error.detail,
+      `${target.fullName} takes no uploads: ${error.message}`,
+      'Precondition',
+      ['a pull-through cache or a read-only registry cannot be a target'],
+    )
+  }
+  if (error.codes.includes('NAME_UNKNOWN')) {
+    return new RegistryError(error.status, error.codes, error.detail, error.message, 'Precondition', [
+      `this registry wants the repository or project to exist first: create ${target.name}`,
+    ])
+  }
+  return error
+}
+
+/** Opens a session, or mounts. @returns undefined when the blob is there already by mount */
+async function startUpload(
+  target: Repository,
+  descriptor: Descriptor,
+  mountFrom: string | undefined,
+): Promise<Session | undefined> {
+  const parts: string[] = []
+  if (mountFrom !== undefined)
+    parts.push(`mount=${encodeURIComponent(descriptor.digest)}`, `from=${encodeURIComponent(mountFrom)}`)
+  const {algorithm} = parseDigest(descriptor.digest)
+  if (algorithm !== 'sha256') parts.push(`digest-algorithm=${algorithm}`)
+  const answer = await target.call({
+    method: 'POST',
+    address: target.path(`blobs/uploads/${parts.length === 0 ? '' : `?${parts.join('&')}`}`),
+    expect: mountFrom === undefined ? [202] : [201, 202],
+    read: limits.errorBody,
+    what: `blob ${target.nameOf(descriptor.digest)}`,
+    priority: priorities.upload,
+    ...(mountFrom === undefined ? {} : {from: mountFrom}),
+  })
+  if (answer.status === 201) return undefined
+  const chunkMin = Number(header(answer, 'oci-chunk-min-length') ?? 0)
+  if (!Number.isSafeInteger(chunkMin) || chunkMin < 0 || chunkMin > limits.chunk) {
+    throw new SrcipError(
+      'Precondition',
+      `${target.fullName} asks for chunks of ${header(answer, 'oci-chunk-min-length')} bytes, more than ${limits.chunk}`,
+    )
+  }
+  return {location: uploadLocation(target, answer), chunkMin}
+}
+
+/**
+ * The address of the next request of a session. It changes with every answer. An http address of the same host behind a
+ * TLS-ending proxy is a known mistake of registries: https at the address we speak to is kept.
+ */
+function uploadLocation(target: Repository, answer: Answer): URL {
+  const location = header(answer, 'location')
+  if (location === undefined)
+    throw new SrcipError('Unreachable', `${target.fullName} opened an upload without a Location`)
+  const url = resolveLocation(location, answer.url, target.host)
+  if (target.state.origin.startsWith('https:') && url.protocol === 'http:') {
+    if (url.hostname !== new URL(target.state.origin).hostname)
+      throw new SrcipError('Denied', `${target.fullName} wants the upload sent to plain http on another host: refused`)
+    target.client.warn(`${target.host} names plain http for uploads; https is kept (set its external address)`)
+    return new URL(target.state.origin + url.pathname + url.search)
+  }
+  return url
+}
+
+/** The state in the query is the registry's: the digest is appended, nothing is rebuilt. */
+function withDigest(location: URL, digest: string): URL {
+  const url = new URL(location)
+  url.search = `${url.search === '' ? '?' : `${url.search}&`}digest=${encodeURIComponent(digest)}`
+  return url
+}
+
+/** Cancelling is a courtesy; registries clean up abandoned sessions themselves. */
+function cancelUpload(target: Repository, session: Session): void {
+  if (session.location.origin !== target.state.origin) return
+  target
+    .call({
+      method: 'DELETE',
+      address: session.location,
+      expect: [200, 202, 204, 404],
+      read: limits.errorBody,
+      what: 'upload',
+      retry: false,
+    })
+    .catch(() => {})
+}
+
+async function sendBytes(target: Repository, descriptor: Descriptor, session: Session, bytes: Buffer): Promise<void> {
+  const form = target.state.uploadForm
+  if (form === 'chunks') return sendProduced(target, descriptor, session, async (sink) => sink(bytes))
+  if (form === 'patch') await patch(target, descriptor, session, bytes)
+  await commit(target, descriptor, session, form === 'patch' ? Buffer.alloc(0) : bytes)
+}
+
+async function sendProduced(
+  target: Repository,
+  descriptor: Descriptor,
+  session: Session,
+  produce: (sink: Sink) => Promise<void>,
+): Promise<void> {
+  const form = target.state.uploadForm
+  if (form === 'chunks') return sendChunks(target, descriptor, session, produce)
+  const body = {length: descriptor.size, write: (to: Writable) => produce(sinkInto(to))}
+  if (form === 'patch') await patch(target, descriptor, session, body)
+  await commit(target, descriptor, session, form === 'patch' ? Buffer.alloc(0) : body)
+}
+
+/** Writes into a request; waits while its buffer is full, but not longer than a minute without progress. */
+function sinkInto(to: Writable): Sink {
+  return (chunk) => (to.write(chunk) ? undefined : drained(to))
+}
+
+function drained(to: Writable): Promise<void> {
+  if (to.destroyed) return Promise.reject(new NetworkFault('ECONNRESET', 'the target closed the connection'))
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => done(new NetworkFault('STALL', `the target took no byte for ${stallTimeout / 1000} s`)),
+      stallTimeout,
+    )
+    const done = (error?: Error): void => {
+      clearTimeout(timer)
+      to.off('drain', onDrain)
+      to.off('close', onClose)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const onDrain = (): void => done()
+    const onClose = (): void => done(new NetworkFault('ECONNRESET', 'the target closed the connection'))
+    to.on('drain', onDrain)
+    to.on('close', onClose)
+  })
+}
+
+async function patch(
+  target: Repository,
+  descriptor: Descriptor,
+  session: Session,
+  body: Buffer | {length: number; write: (to: Writable) => Promise<void>},
+): Promise<void> {
+  const answer = await target.call({
+    method: 'PATCH',
+    address: session.location,
+    headers: {'content-type': 'application/octet-stream'},
+    body,
+    expect: [201, 202, 204],
+    read: limits.errorBody,
+    what: `upload ${target.nameOf(descriptor.digest)}`,
+    priority: priorities.upload,
+    retry: false,
+    headerTimeout: commitTimeout,
+  })
+  session.location = uploadLocation(target, answer)
+}
+
+async function commit(
+  target: Repository,
+  descriptor: Descriptor,
+  session: Session,
+  body: Buffer | {length: number; write: (to: Writable) => Promise<void>},
+): Promise<void> {
+  await target.call({
+    method: 'PUT',
+    address: withDigest(session.location, descriptor.digest),
+    headers: {'content-type': 'application/octet-stream'},
+    body,
+    expect: [200, 201, 202, 204],
+    read: limits.errorBody,
+    what: `upload ${target.nameOf(descriptor.digest)}`,
+    priority: priorities.upload,
+    retry: false,
+    headerTimeout: commitTimeout,
+  })
+}
+
+async function sendChunks(
+  target: Repository,
+  descriptor: Descriptor,
+  session: Session,
+  produce: (sink: Sink) => Promise<void>,
+): Promise<void> {
+  const size = Math.max(session.chunkMin, usualChunk)
+  const sender = new ChunkSender(target, descriptor, session, size)
+  let waiting: Buffer[] = []
+  let length = 0
+  await produce((chunk) => {
+    waiting.push(chunk)
+    length += chunk.length
+    if (length < size) return undefined
+    const whole = Buffer.concat(waiting, length)
+    waiting = []
+    length = 0
+    return sender.send(whole)
+  })
+  if (length > 0) await sender.send(Buffer.concat(waiting, length))
+  await commit(target, descriptor, session, Buffer.alloc(0))
+}
+
+/**
+ * Sends ranged PATCH requests and compares what the registry says it holds after each: some accept a wrong offset silently,
+ * some keep only the first chunk.
+ */
+class ChunkSender {
+  readonly #target: Repository
+  readonly #descriptor: Descriptor
+  readonly #session: Session
+  #size: number
+  #halved = false
+  #sent = 0
+
+  constructor(target: Repository, descriptor: Descriptor, session: Session, size: number) {
+    this.#target = target
+    this.#descriptor = descriptor
+    this.#session = session
+    this.#size = size
+  }
+
+  async send(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const piece = bytes.subarray(at, at + this.#size)
+      if (await this.#one(piece)) at += piece.length
+    }
+  }
+
+  async #one(piece: Buffer): Promise<boolean> {
+    const target = this.#target
+    const what = `chunk ${target.nameOf(this.#descriptor.digest)}`
+    const end = this.#sent + piece.length - 1
+    const answer = await target.call({
+      method: 'PATCH',
+      address: this.#session.location,
+      headers: {'content-type': 'application/octet-stream', 'content-range': `${this.#sent}-${end}`},
+      body: piece,
+      expect: [201, 202, 204, 413, 416],
+      read: limits.errorBody,
+      what,
+      priority: priorities.upload,
+      retry: false,
+      headerTimeout: commitTimeout,
+    })
+    if (answer.status === 413 || answer.status === 416) {
+      if (this.#halved || piece.length < 128 * 1024 || this.#size >> 1 < this.#session.chunkMin)
+        throw refusedBy(target.host, what, answer.status, answer.body.toString('utf8'))
+      this.#halved = true
+      this.#size >>= 1
+      return false
+    }
+    const held = /^(?:bytes=)?0-(\d+)$/.exec(header(answer, 'range') ?? '')?.[1]
+    if (held !== undefined && Number(held) !== end) {
+      throw new ContentMismatch(`${what}: ${target.host} holds ${Number(held) + 1} bytes after ${end + 1} were sent`)
+    }
+    this.#sent = end + 1
+    this.#session.location = uploadLocation(target, answer)
+    return true
+  }
+}

@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package parts names the commands that the test bed builds from this module.
+package parts
+
+import _ "github.com/google/go-containerregistry/cmd/crane"
