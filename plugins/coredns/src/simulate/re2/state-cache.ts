@@ -50,10 +50,8 @@ export class StateCache {
     const targets: number[] = []
     for (const member of state.members) {
       const instruction = this.program.code[member]
-      if (instruction === undefined) continue
-      if (instruction.op === 'char' ? instruction.codePoint === code : instruction.op === 'set' && inSet(instruction.set, code)) {
-        targets.push(instruction.out)
-      }
+      if (instruction?.op === 'char' && instruction.codePoint === code) targets.push(instruction.out)
+      if (instruction?.op === 'set' && inSet(instruction.set, code)) targets.push(instruction.out)
     }
     const next = this.intern(this.close([...targets, this.program.start], false))
     // The cache may have been emptied in between; a dropped state must not hold on to living ones.
