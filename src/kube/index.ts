@@ -4,16 +4,18 @@
  */
 export {systemClock, sleep} from './clock.ts'
 export type {Clock} from './clock.ts'
-export {KubeFailure, hasStatus} from './failure.ts'
-export type {FailureKind} from './failure.ts'
+export {KubeFailure, hasStatus} from './failures/failure.ts'
+export type {FailureKind} from './failures/failure.ts'
 export {resources, resourceText} from './resources.ts'
 export type * from './types.ts'
 export type * from './reflector/types.ts'
 export type * from './lease/types.ts'
+export {loadKubeconfig} from './config/kubeconfig.ts'
+export {inClusterConfig} from './config/in-cluster.ts'
+export {parseGoDuration, parseRequestTimeout} from './config/duration.ts'
+export {createKubeClient} from './calls/client.ts'
+export {isAdmissionDenial} from './failures/from-status.ts'
 
-// The functions that come with these types:
-//   loadKubeconfig(flags: KubeFlags, env: NodeJS.ProcessEnv): Promise<ClusterConfig>
-//   inClusterConfig(env: NodeJS.ProcessEnv): Promise<ClusterConfig | undefined>
-//   createKubeClient(config: ClusterConfig, options?: ClientOptions): KubeClient
+// Still to come, with the types above:
 //   createReflector<T>(options: ReflectorOptions<T>): Reflector<T>
 //   createLeaseLock(options: LeaseOptions): LeaseLock

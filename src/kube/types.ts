@@ -176,6 +176,8 @@ export interface WatchOptions {
   readonly timeoutSeconds?: number | undefined
   /** Milliseconds until the response headers; default 90 s. */
   readonly headersTimeoutMs?: number | undefined
+  /** Called when the response headers have come. */
+  readonly onOpen?: (() => void) | undefined
   /** Called for each chunk of bytes: what an idle limit is re-armed by. */
   readonly onBytes?: (() => void) | undefined
   readonly signal?: AbortSignal | undefined
@@ -297,6 +299,8 @@ export interface KubeClient {
   discover(options?: CallOptions & {maxAgeMs?: number}): Promise<Discovery>
   serverVersion(options?: CallOptions): Promise<ServerVersion>
   selfSubjectAccessReview(question: AccessQuestion, options?: CallOptions): Promise<{allowed: boolean; reason: string}>
+  /** Closes idle connections: to be called when one was found dead, since the others most likely are, too. */
+  dropIdleConnections(): void
   /** Ends all connections; calls under way fail with kind `aborted`. */
   close(): void
 }
@@ -322,5 +326,7 @@ export interface ClientOptions {
   readonly clock?: Clock
   readonly random?: () => number
   /** What an exec plugin may talk to; default: the process's own stdin and stderr. */
-  readonly terminal?: {readonly stdinIsTty: boolean; readonly writeStderr: (chunk: Buffer) => void}
+  readonly terminal?: {readonly stdinIsTty: boolean; readonly writeStderr?: (chunk: Buffer) => void}
+  /** Requests that are sent at most, watches not counted; default 20 a second and 30 at once. */
+  readonly rate?: {readonly perSecond: number; readonly burst: number} | 'unlimited'
 }

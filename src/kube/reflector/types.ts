@@ -1,6 +1,6 @@
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {Clock} from '../clock.ts'
-import type {KubeFailure} from '../failure.ts'
+import type {KubeFailure} from '../failures/failure.ts'
 import type {KubeClient, Log, Resource} from '../types.ts'
 
 /**

@@ -1,6 +1,6 @@
-import {SrcipError} from '../model/errors.ts'
-import type {ErrorCode} from '../model/errors.ts'
-import type {RequestSubject} from './types.ts'
+import {SrcipError} from '../../model/errors.ts'
+import type {ErrorCode} from '../../model/errors.ts'
+import type {RequestSubject} from '../types.ts'
 
 /**
  * Where a call broke:
