@@ -61,6 +61,7 @@ export class BlockParser {
   readonly blocks: ServerBlock[] = []
   readonly snippets = new Map<string, Snippet>()
   readonly imports: ImportUse[] = []
+  readonly keyless: Token[] = []
   readonly unknowns: Unknown[] = []
   readonly warnings: string[] = []
   private readonly options: BlockParserOptions
@@ -87,9 +88,11 @@ export class BlockParser {
   parseAll(): void {
     while (this.stream.next()) {
       this.block = emptyBlock()
+      const first = this.stream.current as Token
       this.addresses()
-      if (!this.endOfFile && !this.snippetDefinition()) this.blockContents()
-      this.closeBlock()
+      if (!this.endOfFile && this.snippetDefinition()) continue
+      if (!this.endOfFile) this.blockContents()
+      this.closeBlock(first)
     }
   }
 
@@ -99,9 +102,12 @@ export class BlockParser {
     return {phase: 'hang', message: `${file}:${line} - CoreDNS never finishes reading this file: ${text}`, file, line}
   }
 
-  private closeBlock(): void {
+  private closeBlock(first: Token): void {
     const {block} = this
-    if (block.keys.length === 0) return
+    if (block.keys.length === 0) {
+      if (block.open || block.directives.length > 0) this.keyless.push(block.open ?? first)
+      return
+    }
     for (const use of block.imports) use.block = this.blocks.length
     const {keys, keyTokens, directives, tokens, open, close} = block
     const index = this.blocks.length
@@ -151,7 +157,6 @@ export class BlockParser {
     const {tokens, close} = this.snippetTokens()
     if (atLeast(this.options.version, '1.13.0')) this.refuseSelfImport(name, tokens)
     this.snippets.set(name, {name, key: keyTokens[0] as Token, open: open as Token, close, tokens})
-    this.block.keys = []
     return true
   }
 

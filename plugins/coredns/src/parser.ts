@@ -39,6 +39,7 @@ export function parseCorefile(bytes: Uint8Array, options: ParseOptions = {}): Pa
     version,
     blocks: reader.blocks,
     snippets: [...reader.snippets.values()],
+    keyless: reader.keyless,
     imports: reader.imports,
     unknowns: reader.unknowns,
     problems: [...main.problems, ...reader.problems],

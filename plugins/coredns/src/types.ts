@@ -160,6 +160,8 @@ export interface ParsedCorefile {
   /** Blocks up to the error, if there is one. */
   readonly blocks: readonly ServerBlock[]
   readonly snippets: readonly Snippet[]
+  /** First tokens of blocks without any key, which CoreDNS reads and forgets. */
+  readonly keyless: readonly Token[]
   readonly imports: readonly ImportUse[]
   readonly unknowns: readonly Unknown[]
   /** Of every file that was read. */
@@ -297,8 +299,17 @@ export interface HostAnswer {
   readonly refusal?: HostRefusal
 }
 
+/** What the simulator is told beside the file. */
+export interface HostAnswerOptions {
+  /** Port on which CoreDNS gets the queries of the cluster. */
+  readonly dnsPort: string
+}
+
 /** Decides which blocks answer a host and what is in the way; the simulator provides it, the editor asks it. One call prepares a file, the inner one answers many hosts. */
-export type PrepareHostAnswers = (parsed: ParsedCorefile) => (query: HostAnswerQuery) => HostAnswer
+export type PrepareHostAnswers = (
+  parsed: ParsedCorefile,
+  options: HostAnswerOptions,
+) => (query: HostAnswerQuery) => HostAnswer
 
 /** Checks of P2 to P4 (and lint errors that forbid a write) over a parsed file: first error in the order CoreDNS would meet it, or undefined. */
 export type CheckLoadable = (parsed: ParsedCorefile) => CorefileError | undefined
