@@ -10,7 +10,7 @@ export interface Published {
 /** What is known when a set is about to be written. */
 export interface GuardInput {
   readonly published: readonly Published[]
-  readonly wanted: readonly Host[]
+  readonly wanted: readonly Published[]
   /** Every source that is not absent or switched off has been seen whole in this process. */
   readonly complete: boolean
   /** True for a name whose going was observed: an object that carried it was deleted or changed before our eyes. */

@@ -38,6 +38,8 @@ export interface ReconcilerObserver {
     result: 'written' | 'proved' | 'unconfirmed' | 'reverted' | 'conflict' | 'denied' | 'error' | 'dry-run',
   ): void
   onForeignRewrite?(): void
+  /** Nothing may be written until the inputs change. */
+  onBlocked?(): void
 }
 
 /** Tries against a moving object before the pass gives up and comes back (client-go's DefaultRetry). */
@@ -127,6 +129,7 @@ export class Reconciler {
     if (!plan.changes) {
       this.#written = new Set(plan.published.map(keyOf))
       this.#state = {result: 'in-step', names: plan.published.length}
+      conditions.clear('foreign-writer', 'our names stand again')
       return {result: 'done'}
     }
     if (this.#refuted.has(fingerprint)) {
@@ -247,6 +250,7 @@ export class Reconciler {
       fields: {code: blocked.code},
     })
     this.#blockedCodes.add(blocked.code)
+    this.#options.observer?.onBlocked?.()
     this.#state = {result: 'blocked', reason: blocked.reason}
     return {result: 'done'}
   }
@@ -275,7 +279,7 @@ export class Reconciler {
   #failed(error: unknown): Outcome {
     const {conditions, observer, log, random} = this.#options
     const message = error instanceof Error ? error.message : String(error)
-    this.#state = {result: 'failed', reason: message}
+    this.#state = {result: 'failed', reason: message, exitCode: error instanceof SrcipError ? error.exitCode : 1}
     if (error instanceof SrcipError && error.code === 'Denied') {
       this.#denials++
       observer?.onWrite?.('denied')
@@ -293,7 +297,8 @@ export class Reconciler {
 
 /** Where the last pass has led to, for readiness and `--once`. */
 export type ReconcileState =
-  | {readonly result: 'waiting' | 'blocked' | 'failed'; readonly reason: string}
+  | {readonly result: 'waiting' | 'blocked'; readonly reason: string}
+  | {readonly result: 'failed'; readonly reason: string; readonly exitCode: number}
   | {readonly result: 'in-step' | 'written' | 'dry-run'; readonly names: number}
 
 function isConflict(error: unknown): boolean {

@@ -130,6 +130,11 @@ export class Sources {
     await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()))
   }
 
+  /** Resolves when every source is seen whole or known to be absent. */
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.waitForSync(signal)))
+  }
+
   /** One consistent list of every source that is served. Rejects if one fails. */
   async relist(signal: AbortSignal): Promise<void> {
     const served = [...this.#reflectors.values()].filter((reflector) => reflector.state !== 'absent')

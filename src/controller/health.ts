@@ -1,0 +1,137 @@
+import {createServer} from 'node:http'
+import type {AddressInfo} from 'node:net'
+import type {Clock, SourceStatus} from '../kube/index.ts'
+import type {WatchedName} from './sources.ts'
+
+/** One line of `/readyz?verbose`. */
+export interface Check {
+  readonly name: string
+  readonly ok: boolean
+  /** Why, also when it is well. */
+  readonly note: string
+}
+
+export interface HealthInput {
+  readonly sources: ReadonlyMap<WatchedName, SourceStatus>
+  readonly required: readonly WatchedName[]
+  readonly relistMs: number
+  readonly now: number
+  readonly shuttingDown: boolean
+  readonly leading: boolean
+  /** What the last pass came to, in words. */
+  readonly output: string
+}
+
+/**
+ * Readiness (controller.md 3.8): required sources have been seen whole once in this process; then it stays, also while
+ * the API server is away, until lists of a required source have failed for two relist intervals. Pure.
+ */
+export function readiness(input: HealthInput): Check[] {
+  const checks: Check[] = []
+  for (const [name, status] of input.sources) {
+    const cause = status.failure === undefined ? '' : `: ${status.failure.message}`
+    const seconds = Math.round((input.now - status.since) / 1000)
+    const note = `${status.state} for ${seconds}s${cause}`
+    const required = input.required.includes(name)
+    const lastList = status.lastList ?? -Infinity
+    const tooOld = status.state !== 'synced' && input.now - lastList > 2 * input.relistMs
+    const ok = !required || (status.everSynced && !(tooOld && status.state !== 'absent'))
+    checks.push({name: `source ${name}`, ok, note: required ? note : `${note} (not required)`})
+  }
+  checks.push({name: 'leader', ok: true, note: input.leading ? 'this process writes' : 'another process writes'})
+  checks.push({name: 'output', ok: true, note: input.output})
+  checks.push({name: 'shutdown', ok: !input.shuttingDown, note: input.shuttingDown ? 'shutting down' : 'running'})
+  return checks
+}
+
+/** Lines as Kubernetes' own components print them: `[+]name ok` and `[-]name failed`, with the note behind. */
+export function renderChecks(kind: 'livez' | 'readyz', checks: readonly Check[], verbose: boolean): string {
+  const ok = checks.every((check) => check.ok)
+  if (ok && !verbose) return 'ok'
+  const lines = checks.map(
+    ({name, ok: good, note}) => `[${good ? '+' : '-'}]${name} ${good ? 'ok' : 'failed'}: ${note}`,
+  )
+  return `${lines.join('\n')}\n${kind} check ${ok ? 'passed' : 'failed'}\n`
+}
+
+export interface LivenessInput {
+  readonly now: number
+  /** When the heartbeat timer last fired. */
+  readonly lastBeat: number
+  /** Milliseconds that the present pass has been running. */
+  readonly reconcilingMs: number | undefined
+}
+
+/** Liveness: our own loop moves. Never the API server: restarting us does not bring it back. */
+export function liveness(input: LivenessInput): Check[] {
+  const lag = input.now - input.lastBeat
+  const pass = input.reconcilingMs ?? 0
+  return [
+    {name: 'event-loop', ok: lag < 10_000, note: `last beat ${Math.round(lag)} ms ago`},
+    {name: 'reconcile', ok: pass < 120_000, note: `running for ${Math.round(pass)} ms`},
+  ]
+}
+
+export interface HealthServerOptions {
+  /** `host:port`, `:port` or `[::1]:port`; port 0 takes a free one. */
+  readonly address: string
+  readonly clock: Clock
+  readonly livez: (lastBeat: number) => readonly Check[]
+  readonly readyz: () => readonly Check[]
+  readonly metrics: () => string
+}
+
+export interface HealthServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/**
+ * The probes' own HTTP server: `/livez`, `/readyz` (each `?verbose`) and `/metrics`. Bound before the first call to the
+ * API server. Rejects when the address cannot be had.
+ */
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  let lastBeat = options.clock.now()
+  const beat = setInterval(() => (lastBeat = options.clock.now()), 1000)
+  beat.unref()
+  const server = createServer({requestTimeout: 10_000, headersTimeout: 10_000}, (request, response) => {
+    const {pathname, searchParams} = new URL(request.url ?? '/', 'http://health')
+    const answer = (status: number, body: string, type = 'text/plain; charset=utf-8'): void => {
+      response.writeHead(status, {'content-type': type, 'cache-control': 'no-store'})
+      response.end(request.method === 'HEAD' ? undefined : body)
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'only GET\n')
+    const verbose = searchParams.has('verbose')
+    if (pathname === '/metrics') return answer(200, options.metrics(), 'text/plain; version=0.0.4; charset=utf-8')
+    if (pathname === '/livez' || pathname === '/readyz') {
+      const checks = pathname === '/livez' ? options.livez(lastBeat) : options.readyz()
+      const body = renderChecks(pathname === '/livez' ? 'livez' : 'readyz', checks, verbose)
+      return answer(checks.every((check) => check.ok) ? 200 : 503, body)
+    }
+    answer(404, 'try /livez, /readyz or /metrics\n')
+  })
+  const {host, port} = splitAddress(options.address)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({port, ...(host === '' ? {} : {host})}, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      clearInterval(beat)
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+/** Splits `host:port`; an address without a port is a RangeError. */
+export function splitAddress(address: string): {host: string; port: number} {
+  const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(address)
+  const port = Number(match?.[3])
+  if (match === null || port > 65_535) throw new RangeError(`${JSON.stringify(address)} is not HOST:PORT or :PORT`)
+  return {host: match[1] ?? match[2] ?? '', port}
+}
