@@ -1,28 +1,10 @@
+import type {DnsProof, PodProof} from '../model/coredns-plan.ts'
 import type {EventSink} from '../model/events.ts'
 import {sleep, systemClock, type Clock} from '../kube/index.ts'
 import type {DnsPod} from '../platforms/dns/locate.ts'
 import type {PodAccess} from './pod-access.ts'
 import {observePod, type PodBaseline, type PodObservation} from './observe.ts'
 import type {DnsProbe} from './types.ts'
-
-/** What one pod has shown so far. */
-export type PodVerdict = 'done' | 'failed' | 'unconfirmed'
-
-export interface PodProof {
-  readonly namespace: string
-  readonly name: string
-  readonly verdict: PodVerdict
-  /** Why it is not done: the log line, the wrong answer, or why it could not be asked. */
-  readonly reason?: string
-  /** Milliseconds from the write to the proof; only for `done`. */
-  readonly afterMs?: number
-}
-
-export interface DnsProof {
-  /** `done`: every counting pod is. `failed`: there is evidence against the change. `unconfirmed`: neither. */
-  readonly verdict: PodVerdict
-  readonly pods: readonly PodProof[]
-}
 
 export interface ProveOptions {
   readonly access: PodAccess

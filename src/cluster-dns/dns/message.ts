@@ -1,3 +1,4 @@
+import {isIP} from 'node:net'
 import dnsPacket, {type Answer, type DecodedPacket} from 'dns-packet'
 
 export type AddressType = 'A' | 'AAAA'
@@ -66,7 +67,10 @@ export function decodeReply(bytes: Uint8Array, id: number, name: string, type: Q
 
 function decode(view: Buffer): DecodedPacket {
   try {
-    return dnsPacket.decode(view)
+    const packet = dnsPacket.decode(view)
+    // the library reads on past the end of a cut message
+    if (dnsPacket.decode.bytes > view.length) throw new Error('it is cut short')
+    return packet
   } catch (error) {
     throw new DnsReplyError(
       `the reply is not a DNS message (${error instanceof Error ? printable(error.message) : 'unreadable'})`,
@@ -78,6 +82,8 @@ function toRecord(answer: Answer): DnsRecord[] {
   if (answer.type === 'OPT') return []
   const data = (answer as {data?: unknown}).data
   const text = typeof data === 'string' ? data : JSON.stringify(data ?? null)
+  if ((answer.type === 'A' || answer.type === 'AAAA') && isIP(text) === 0)
+    throw new DnsReplyError('an address record holds no address')
   return [
     {
       name: lower(answer.name),
