@@ -1,0 +1,98 @@
+import {Flags} from '@oclif/core'
+import {durationFlag, kubeFlags} from '../cli/flags.ts'
+
+const list = (summary: string, env: string) =>
+  Flags.string({summary, env, multiple: true, multipleNonGreedy: true, delimiter: ',', default: []})
+
+/** Flags of `srcip run`, each also an environment variable, as a Deployment sets them. */
+export const runFlags = {
+  ...kubeFlags,
+  target: Flags.string({
+    summary: 'the only proxy Service; default: those labelled srcip.dev/component=proxy',
+    helpValue: 'NAMESPACE/NAME',
+    env: 'SRCIP_TARGET',
+  }),
+  'proxy-namespace': Flags.string({
+    summary: 'where to look for proxy Services; default: the own namespace',
+    helpValue: 'NAME',
+    env: 'SRCIP_PROXY_NAMESPACE',
+  }),
+  source: Flags.option({
+    options: ['ingress', 'gateway'] as const,
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    default: ['ingress', 'gateway'],
+    summary: 'families of objects to read names from',
+    env: 'SRCIP_SOURCE',
+  })(),
+  'require-source': Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    default: ['ingresses'],
+    summary: 'sources that readiness waits for',
+    env: 'SRCIP_REQUIRE_SOURCE',
+  }),
+  'ingress-class': list('take Ingresses of these classes only: names or spec.controller values', 'SRCIP_INGRESS_CLASS'),
+  host: list('publish this name too; may be repeated', 'SRCIP_HOST'),
+  exclude: list('never publish this name; *.SUFFIX for all below; may be repeated', 'SRCIP_EXCLUDE'),
+  wildcards: Flags.boolean({summary: 'publish wildcard hosts (CoreDNS 1.8.4 or newer)', env: 'SRCIP_WILDCARDS'}),
+  before: Flags.boolean({summary: "stand before an operator's rule that catches a host", env: 'SRCIP_BEFORE'}),
+  'write-to': Flags.option({
+    options: ['auto', 'corefile', 'import', 'hosts', 'external-dns'] as const,
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    default: ['auto'],
+    summary: 'where names are published',
+    env: 'SRCIP_WRITE_TO',
+  })(),
+  'dns-service': Flags.string({
+    summary: 'the DNS Service, where there are several',
+    helpValue: 'NAMESPACE/NAME',
+    env: 'SRCIP_DNS_SERVICE',
+  }),
+  via: Flags.option({
+    options: ['auto', 'api', 'direct'] as const,
+    default: 'auto' as const,
+    summary: 'how CoreDNS pods are asked',
+    env: 'SRCIP_VIA',
+  })(),
+  owner: Flags.string({
+    summary: 'whose markers and key are used: srcip or ouroboros',
+    default: 'srcip',
+    env: 'SRCIP_OWNER',
+  }),
+  'allow-empty': Flags.boolean({summary: 'believe an empty list and take every name out', env: 'SRCIP_ALLOW_EMPTY'}),
+  'relist-interval': durationFlag('relist-interval', {
+    summary: 'how often each source is compared with a fresh list',
+    default: 3_600_000,
+    env: 'SRCIP_RELIST_INTERVAL',
+  }),
+  'verify-timeout': durationFlag('verify-timeout', {
+    summary: 'how long CoreDNS pods may take to answer with a write',
+    default: 180_000,
+    env: 'SRCIP_VERIFY_TIMEOUT',
+  }),
+  'health-address': Flags.string({
+    summary: 'address of /livez, /readyz and /metrics',
+    default: ':8080',
+    helpValue: 'HOST:PORT',
+    env: 'SRCIP_HEALTH_ADDRESS',
+  }),
+  once: Flags.boolean({summary: 'one pass with its proof, then exit', env: 'SRCIP_ONCE'}),
+  'dry-run': Flags.boolean({summary: 'write nothing, log what would be written', env: 'SRCIP_DRY_RUN'}),
+  'log-level': Flags.option({
+    options: ['debug', 'info', 'warn', 'error'] as const,
+    default: 'info' as const,
+    summary: 'least important lines that are logged',
+    env: 'SRCIP_LOG_LEVEL',
+  })(),
+  'log-format': Flags.option({
+    options: ['json', 'text'] as const,
+    default: 'json' as const,
+    summary: 'form of log lines',
+    env: 'SRCIP_LOG_FORMAT',
+  })(),
+} as const
