@@ -65,7 +65,7 @@ export class ImportFiles {
     const paths = this.glob(pattern)
     if (paths.length > 0) return {kind: 'files', pattern, paths}
     if (this.complete && !this.complete.has(directoryOf(cleanPath(pattern)))) return {kind: 'unknown', pattern}
-    return {kind: 'none', pattern, glob: /[*?[\]]/.test(pattern)}
+    return {kind: 'none', pattern, glob: isGlob(pattern)}
   }
 
   private glob(pattern: string): string[] {
@@ -98,6 +98,17 @@ export class ImportFiles {
     this.lexed.set(clean, tokens)
     return tokens
   }
+}
+
+/** Whether an absolute import pattern takes in a file of that path, were it there. */
+export function patternTakes(pattern: string, path: string): boolean {
+  const alone = new ImportFiles(new Map([[path, new Uint8Array()]]), new Set(), undefined)
+  return alone.match(pattern, '/').kind === 'files'
+}
+
+/** Whether a pattern may match nothing without an error. */
+export function isGlob(pattern: string): boolean {
+  return /[*?[\]]/.test(pattern)
 }
 
 function count(text: string, character: string): number {

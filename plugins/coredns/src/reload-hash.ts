@@ -2,7 +2,7 @@ import {createHash} from 'node:crypto'
 import {atLeast} from './directives.ts'
 import {parseCorefile} from './parser.ts'
 import {compareBytewise} from './runes.ts'
-import type {CorefileError, ParseOptions, Token, Unknown} from './types.ts'
+import type {CorefileError, ParsedCorefile, ParseOptions, Token, Unknown} from './types.ts'
 
 /** What the `reload` plugin will log and label its metric with. */
 export interface ReloadHash {
@@ -23,7 +23,11 @@ export interface ReloadHash {
  * @param options as for parseCorefile; `directives` is not looked at
  */
 export function reloadHash(bytes: Uint8Array, options: ParseOptions = {}): ReloadHash {
-  const parsed = parseCorefile(bytes, {...options, directives: false})
+  return hashOfParsed(parseCorefile(bytes, {...options, directives: false}))
+}
+
+/** The same from a parse at hand. One that checked directive names (P1) gives the same hash if it has no error. */
+export function hashOfParsed(parsed: ParsedCorefile): ReloadHash {
   const algorithm = atLeast(parsed.version, '1.9.1') ? 'sha512' : 'md5'
   const unknown = parsed.unknowns
   if (parsed.error) return {value: null, algorithm, unknown, error: parsed.error}

@@ -1,3 +1,4 @@
+import {compileRegex} from '../simulate/re2/regex.ts'
 import {fqdn} from '../simulate/dns-name.ts'
 import type {Directive} from '../types.ts'
 
@@ -46,57 +47,44 @@ export function isIdentity(rule: NameRule): boolean {
 /** Whether a rule of ours answers a name (lower case, without final dot). */
 export function answersName(rule: NameRule, name: string): boolean {
   if (rule.match === 'exact') return fqdn(rule.from).toLowerCase() === `${name}.`
-  if (!rule.ourForm) return false
-  try {
-    return new RegExp(rule.from).test(`${name}.`)
-  } catch {
-    return false
-  }
-}
-
-/** Directives of ours in one block, and those that stand between our markers and are not ours. */
-export interface OurDirectives {
-  readonly ours: ReadonlySet<Directive>
-  readonly foreign: readonly Directive[]
+  const compiled = compileRegex(rule.from)
+  return compiled.kind === 'ok' && compiled.regex.test(`${name}.`)
 }
 
 /**
- * Tells whose rules are whose. Between markers: a rule with a known target is ours; when none of them has one, the
- * rules of our form with the commonest target are (another target was in use when they were written). Outside: only
- * rules with a known target. Identity rules are ours where a rule of ours follows them directly.
+ * Directives between markers that are ours: rules with a known target; when none has one, the rules of our form with
+ * the commonest target (another target was in use when they were written). The others are an operator's.
  *
  * @param inside directives between the markers, in order
- * @param outside the other directives of the block, in order, each with its own copy in the main file
  * @param targets known FQDNs, lower case with final dot
  */
-export function ourDirectives(
-  inside: readonly Directive[],
-  outside: readonly Directive[],
-  targets: ReadonlySet<string>,
-): OurDirectives {
+export function oursBetweenMarkers(inside: readonly Directive[], targets: ReadonlySet<string>): Set<Directive> {
   const rules = inside.map(readNameRule)
   const known = rules.some((rule) => rule && targets.has(rule.target)) ? targets : commonest(rules)
-  const ours = new Set<Directive>()
-  collect(inside, rules, known, ours)
-  const foreign = inside.filter((directive) => !ours.has(directive))
-  collect(outside, outside.map(readNameRule), targets, ours)
-  return {ours, foreign}
+  return collect(inside, rules, known)
+}
+
+/** Directives outside any markers that are ours: rules with a known target, and identity rules directly before such a rule. */
+export function oursUnmarked(outside: readonly Directive[], targets: ReadonlySet<string>): Set<Directive> {
+  return collect(outside, outside.map(readNameRule), targets)
 }
 
 function collect(
   directives: readonly Directive[],
   rules: readonly (NameRule | undefined)[],
   targets: ReadonlySet<string>,
-  ours: Set<Directive>,
-): void {
+): Set<Directive> {
+  const ours = new Set<Directive>()
   // Backwards, so that a run of identity rules is judged by what follows it.
   let followed = false
   for (let at = directives.length - 1; at >= 0; at--) {
     const rule = rules[at]
-    const mine = rule !== undefined && (targets.has(rule.target) || (followed && rule.ourForm && isIdentity(rule)))
+    const mine: boolean =
+      rule !== undefined && (targets.has(rule.target) || (followed && rule.ourForm && isIdentity(rule)))
     if (mine) ours.add(directives[at] as Directive)
     followed = mine
   }
+  return ours
 }
 
 function commonest(rules: readonly (NameRule | undefined)[]): ReadonlySet<string> {
