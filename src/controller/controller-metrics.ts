@@ -11,7 +11,6 @@ const states = ['syncing', 'synced', 'stale', 'forbidden', 'absent'] as const
 /** Every metric of `srcip run`, under the names that dashboards for controller-runtime, client-go and node already know. */
 export function createControllerMetrics() {
   const registry = new Registry()
-  const controller = 'srcip'
   const reconciles = registry.counter('controller_runtime_reconcile_total', 'Passes of the work loop by result.')
   const reconcileErrors = registry.counter('controller_runtime_reconcile_errors_total', 'Passes that failed.')
   const terminalErrors = registry.counter(
@@ -41,37 +40,40 @@ export function createControllerMetrics() {
   const writes = registry.counter('srcip_writes_total', 'Writes and their proofs, by result.')
   const foreign = registry.counter('srcip_foreign_rewrites_total', 'Times that another writer took our names out.')
   processMetrics(registry)
-  workers.set({controller}, 1)
-  active.set({controller}, 0)
-  depth.set({name: controller, controller}, 0)
   leader.set({name: 'srcip-dns'}, 0)
 
-  const queue: QueueObserver = {
-    onMark: () => {
-      adds.add({name: controller, controller})
-      depth.set({name: controller, controller}, 1)
-    },
-    onStart: (waitedMs) => {
-      depth.set({name: controller, controller}, 0)
-      active.set({controller}, 1)
-      queued.observe({name: controller, controller}, waitedMs / 1000)
-    },
-    onEnd: (tookMs, outcome) => {
-      active.set({controller}, 0)
-      const result = outcome === 'done' ? 'success' : outcome === 'error' ? 'error' : 'requeue_after'
-      reconciles.add({controller, result})
-      if (result === 'error') reconcileErrors.add({controller})
-      if (result !== 'success') retries.add({name: controller, controller})
-      reconcileTime.observe({controller}, tookMs / 1000)
-      worked.observe({name: controller, controller}, tookMs / 1000)
-    },
+  const queue = (controller: string): QueueObserver => {
+    const labels = {name: controller, controller}
+    workers.set({controller}, 1)
+    active.set({controller}, 0)
+    depth.set(labels, 0)
+    return {
+      onMark: () => {
+        adds.add(labels)
+        depth.set(labels, 1)
+      },
+      onStart: (waitedMs) => {
+        depth.set(labels, 0)
+        active.set({controller}, 1)
+        queued.observe(labels, waitedMs / 1000)
+      },
+      onEnd: (tookMs, outcome) => {
+        active.set({controller}, 0)
+        const result = outcome === 'done' ? 'success' : outcome === 'error' ? 'error' : 'requeue_after'
+        reconciles.add({controller, result})
+        if (result === 'error') reconcileErrors.add({controller})
+        if (result !== 'success') retries.add(labels)
+        reconcileTime.observe({controller}, tookMs / 1000)
+        worked.observe(labels, tookMs / 1000)
+      },
+    }
   }
   const reconciler = (output: string): ReconcilerObserver => ({
-    onHosts: (count) => hosts.set({}, count),
+    onHosts: (count) => hosts.set({output}, count),
     onBytes: (size) => bytes.set({output}, size),
     onWrite: (result) => writes.add({output, result}),
     onForeignRewrite: () => foreign.add({output}),
-    onBlocked: () => terminalErrors.add({controller}),
+    onBlocked: () => terminalErrors.add({controller: output}),
   })
   const reflector = (source: WatchedName): ReflectorObserver => ({
     onList: (reason) => relists.add({source, reason}),

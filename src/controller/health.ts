@@ -18,8 +18,8 @@ export interface HealthInput {
   readonly now: number
   readonly shuttingDown: boolean
   readonly leading: boolean
-  /** What the last pass came to, in words. */
-  readonly output: string
+  /** What the last pass of each output came to, in words. */
+  readonly outputs: readonly {readonly name: string; readonly note: string}[]
 }
 
 /**
@@ -39,7 +39,7 @@ export function readiness(input: HealthInput): Check[] {
     checks.push({name: `source ${name}`, ok, note: required ? note : `${note} (not required)`})
   }
   checks.push({name: 'leader', ok: true, note: input.leading ? 'this process writes' : 'another process writes'})
-  checks.push({name: 'output', ok: true, note: input.output})
+  for (const {name, note} of input.outputs) checks.push({name: `output ${name}`, ok: true, note})
   checks.push({name: 'shutdown', ok: !input.shuttingDown, note: input.shuttingDown ? 'shutting down' : 'running'})
   return checks
 }

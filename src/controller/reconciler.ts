@@ -84,6 +84,11 @@ export class Reconciler {
     return this.#state
   }
 
+  /** True while the output does not take every wanted name. */
+  get namesRefused(): boolean {
+    return this.#options.conditions.active.has('names-refused')
+  }
+
   /** One pass. Rejects for failures that the queue comes back for. */
   async reconcile(signal: AbortSignal): Promise<Outcome> {
     if (this.#foreign.pauseMs > 0) return {result: 'again', afterMs: this.#foreign.pauseMs}

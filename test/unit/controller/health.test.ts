@@ -20,7 +20,7 @@ const input = (more: Partial<HealthInput> = {}): HealthInput => ({
   now: 1000,
   shuttingDown: false,
   leading: false,
-  output: 'in-step, 3 names',
+  outputs: [{name: 'dns', note: 'in-step, 3 names'}],
   ...more,
 })
 
@@ -50,7 +50,7 @@ describe('readiness', () => {
     const checks = readiness(input({shuttingDown: true}))
     expect(renderChecks('readyz', checks, false)).toBe(
       '[+]source ingresses ok: synced for 1s\n[+]leader ok: another process writes\n' +
-        '[+]output ok: in-step, 3 names\n[-]shutdown failed: shutting down\nreadyz check failed\n',
+        '[+]output dns ok: in-step, 3 names\n[-]shutdown failed: shutting down\nreadyz check failed\n',
     )
     expect(renderChecks('readyz', readiness(input()), false)).toBe('ok')
     expect(renderChecks('readyz', readiness(input()), true)).toContain('readyz check passed')

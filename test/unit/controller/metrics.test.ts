@@ -37,17 +37,18 @@ test('the conventional names are there with the conventional labels, and every s
     () => new Map([['ingresses', 7]]),
     (monotonic) => monotonic / 1000,
   )
-  metrics.queue.onMark?.()
-  metrics.queue.onStart?.(250)
-  metrics.queue.onEnd?.(20, 'done')
-  metrics.queue.onEnd?.(20, 'error')
+  const queue = metrics.queue('dns')
+  queue.onMark?.()
+  queue.onStart?.(250)
+  queue.onEnd?.(20, 'done')
+  queue.onEnd?.(20, 'error')
   metrics.request.onRequest?.({method: 'GET', host: 'h', verb: 'list', code: '200', seconds: 0.1})
   metrics.reconciler('dns').onWrite?.('written')
   const text = metrics.registry.expose()
   for (const line of [
-    'controller_runtime_reconcile_total{controller="srcip",result="success"} 1',
-    'controller_runtime_reconcile_errors_total{controller="srcip"} 1',
-    'workqueue_adds_total{name="srcip",controller="srcip"} 1',
+    'controller_runtime_reconcile_total{controller="dns",result="success"} 1',
+    'controller_runtime_reconcile_errors_total{controller="dns"} 1',
+    'workqueue_adds_total{name="dns",controller="dns"} 1',
     'rest_client_requests_total{code="200",method="GET",host="h"} 1',
     'leader_election_master_status{name="srcip-dns"} 0',
     'srcip_source_state{source="ingresses",state="synced"} 1',

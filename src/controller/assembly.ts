@@ -1,0 +1,109 @@
+import type {Clock, KubeClient, Log} from '../kube/index.ts'
+import {ConfigWatch} from './config-watch.ts'
+import type {ControllerMetrics} from './controller-metrics.ts'
+import {DnsOutput} from './dns-output.ts'
+import {EventRecorder} from './events.ts'
+import {Lane} from './lane.ts'
+import type {RunOptions} from './options.ts'
+import type {Output} from './output.ts'
+import {Reconciler} from './reconciler.ts'
+import {Conditions} from './reports.ts'
+import type {EventSinkPort} from './reports.ts'
+import {reportSource} from './source-reports.ts'
+import {Sources} from './sources.ts'
+
+/** Everything that lives as long as the process. */
+export interface Parts {
+  readonly sources: Sources
+  readonly lanes: readonly Lane[]
+  /** Lanes that write objects which other processes may write too. */
+  readonly leased: ReadonlySet<Lane>
+  readonly conditions: Conditions
+  readonly events: EventRecorder
+  readonly configWatch: ConfigWatch
+  /** Whether we may write now; settled once the Lease is known. */
+  readonly leader: {leading: boolean; assert: (signal?: AbortSignal) => Promise<void>}
+  /** Namespace of cluster DNS; undefined where no output is written there. */
+  readonly dnsNamespace: ((signal: AbortSignal) => Promise<string>) | undefined
+}
+
+/** Puts the parts together; nothing is started. */
+export function assemble(what: {
+  readonly options: RunOptions
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: ControllerMetrics
+  readonly instance: string
+}): Parts {
+  const {options, client, clock, random, log, metrics, instance} = what
+  const self = {apiVersion: 'v1', kind: 'Pod', namespace: client.config.namespace, name: instance}
+  const events = new EventRecorder({client, instance, self, clock, log})
+  const sink: EventSinkPort = options.dryRun ? {emit: () => undefined} : events
+  const conditions = new Conditions(log, sink)
+  const lanes: Lane[] = []
+  const wake = (): void => {
+    for (const lane of lanes) lane.mark()
+  }
+  const sources = new Sources({
+    client,
+    families: options.families,
+    proxies: options.target === undefined ? undefined : [{target: options.target}],
+    proxyNamespace: options.proxyNamespace ?? client.config.namespace,
+    relistMs: options.relistMs,
+    clock,
+    random,
+    log,
+    onChange: wake,
+    onState: (name, status, previous) => reportSource(name, status, previous, conditions, log),
+    observer: (name) => metrics.reflector(name),
+  })
+  metrics.watchSources(
+    () => sources.statuses(),
+    () => sources.counts(),
+    (monotonic) => (clock.wall() - (clock.now() - monotonic)) / 1000,
+  )
+  const leader: Parts['leader'] = {leading: false, assert: () => Promise.resolve()}
+  const configWatch = new ConfigWatch({client, clock, random, log, onChange: wake})
+  const addLane = (output: Output, shared: boolean): Lane => {
+    const laneLog = log
+    const reconciler = new Reconciler({
+      output,
+      sources,
+      hostOptions: {ingressClasses: options.ingressClasses, hosts: options.hosts, exclude: options.exclude},
+      allowEmpty: options.allowEmpty,
+      dryRun: options.dryRun,
+      clock,
+      random,
+      log: laneLog,
+      conditions: new Conditions(laneLog, sink),
+      events: sink,
+      assertLeader: () => (shared ? leader.assert() : Promise.resolve()),
+      onWritten: () => lane.wrote(),
+      onProof: () => lane.mark(),
+      observer: metrics.reconciler(output.name),
+    })
+    const lane = new Lane({name: output.name, reconciler, clock, random, log: laneLog, metrics})
+    lanes.push(lane)
+    return lane
+  }
+
+  const leased = new Set<Lane>()
+  let dns: DnsOutput | undefined
+  if (options.writeTo.some((place) => place === 'auto' || place === 'corefile' || place === 'import')) {
+    dns = new DnsOutput({client, options, clock, log, onConfigMaps: (names) => configWatch.follow(names)})
+    leased.add(addLane(dns, true))
+  }
+  const found = dns
+  return {
+    sources,
+    lanes,
+    leased,
+    conditions,
+    events,
+    configWatch,
+    leader,
+    dnsNamespace: found === undefined ? undefined : (signal) => found.namespace(signal),
+  }
+}
