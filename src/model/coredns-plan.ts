@@ -24,8 +24,8 @@ export interface CorednsHost {
   readonly name: string
   readonly kind: 'exact' | 'wildcard-one-label' | 'wildcard-any-depth'
   readonly target: string
-  /** How the rule is written: one line for the host, or a regular expression it shares with others. */
-  readonly form: 'exact' | 'grouped' | 'wildcard'
+  /** How the rule is written: a line of its own, an alternation shared with others, or an anchored pattern. */
+  readonly form: 'exact' | 'packed' | 'wildcard'
   readonly block: {readonly keys: readonly string[]; readonly line: number}
 }
 
@@ -58,8 +58,6 @@ export interface CorednsPlan extends SrcipDocument {
   readonly refused: readonly CorednsRefusal[]
   readonly edits: readonly CorednsEdit[]
   readonly hash: {readonly sha512: string | null; readonly unknown: readonly string[]}
-  /** Whole texts before and after, for the diff; not part of the printed document. */
-  readonly texts?: readonly CorednsTextChange[]
 }
 
 /** One text before and after; `null` is absent. */

@@ -9,6 +9,11 @@ export interface ConfigMount {
   readonly configMap: string
   readonly optional: boolean
   readonly exists: boolean
+  readonly uid?: string
+  readonly resourceVersion?: string
+  /** Bytes of all keys and values; a ConfigMap holds 1 MiB of them. */
+  readonly size: number
+  readonly immutable: boolean
   /** Keys that appear, and under which path below the volume; absent: every key under its own name. */
   readonly items?: readonly {readonly key: string; readonly path: string}[]
   readonly subPath?: string
@@ -102,13 +107,19 @@ export function configMounts(
     (volumes.get(mount.volume)?.sources ?? []).flatMap((source): ConfigMount[] => {
       const from = source.configMap
       if (from === undefined || mount.subPathExpr) return []
+      const found = findConfigMap(configMaps, namespace, from.name)
+      const {uid, resourceVersion} = found?.metadata ?? {}
       return [
         {
           path: posix.normalize(mount.path).replace(/(.)\/$/, '$1'),
           namespace,
           configMap: from.name,
           optional: from.optional,
-          exists: findConfigMap(configMaps, namespace, from.name) !== undefined,
+          exists: found !== undefined,
+          ...(uid === undefined ? {} : {uid}),
+          ...(resourceVersion === undefined ? {} : {resourceVersion}),
+          size: found === undefined ? 0 : sizeOf(found),
+          immutable: found?.immutable === true,
           ...(from.items === undefined ? {} : {items: from.items}),
           ...(mount.subPath === undefined ? {} : {subPath: mount.subPath}),
           live: mount.subPath === undefined,
@@ -192,6 +203,14 @@ export function covers(directory: string, path: string): boolean {
 
 function joinVolumePath(subPath: string | undefined, relative: string): string {
   return posix.normalize(posix.join(subPath ?? '', relative)).replace(/\/\.?$/, '')
+}
+
+/** Bytes that count against the limit of a ConfigMap (validation.go, ValidateConfigMap): keys and values. */
+function sizeOf(configMap: ConfigMapView): number {
+  return Object.entries(configMap.data).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  )
 }
 
 export function findConfigMap(
