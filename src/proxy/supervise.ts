@@ -1,0 +1,170 @@
+import {randomBytes} from 'node:crypto'
+import {lookup} from 'node:dns/promises'
+import {isIP} from 'node:net'
+import {networkInterfaces} from 'node:os'
+import {systemClock, type Clock} from './clock.ts'
+import type {EngineEvents, RelayEngine} from './engine.ts'
+import {HealthServer, type Check} from './health.ts'
+import {plainAddress} from './header/address.ts'
+import {limitLog, type Log} from './log.ts'
+import {renderMetrics} from './metrics.ts'
+import {NodeRelay} from './node-relay.ts'
+import type {ProxyOptions} from './options.ts'
+import {instanceLength} from './target/probe-bytes.ts'
+import {probe} from './target/probe.ts'
+import {Target} from './target/target.ts'
+
+export interface SuperviseOptions {
+  readonly log: Log
+  /** Aborting it begins the drain. */
+  readonly signal: AbortSignal
+  readonly clock?: Clock
+}
+
+/** Milliseconds between two looks at how many connections are left while draining. */
+const drainStep = 100
+
+/**
+ * `srcip proxy`: listens, keeps the target known, answers health and metrics, and ends when the signal is aborted and the connections are gone or the drain
+ * limit is over. Resolves with the number of connections that were cut; rejects when a port cannot be listened on.
+ */
+export async function superviseProxy(
+  options: ProxyOptions,
+  {log: write, signal, clock = systemClock}: SuperviseOptions,
+): Promise<number> {
+  const log = limitLog(clock, write)
+  const instance = randomBytes(instanceLength / 2).toString('hex')
+  let target: Target | undefined
+  const events: EngineEvents = {
+    log,
+    loopSeen: (service) => target?.loopSeen(service),
+    exhausted: () => target?.hurry(),
+  }
+  const engine = await createEngine(options, instance, clock, events)
+  target = new Target(
+    options,
+    {
+      clock,
+      probe,
+      log,
+      resolve,
+      localAddresses,
+      changed: () =>
+        void engine
+          .route(target?.routes ?? [])
+          .catch((error: Error) => log('route', `cannot change the routes: ${error.message}`)),
+    },
+    instance,
+  )
+  const state = {isDraining: false}
+  const health = new HealthServer({
+    checks: () => checks(options, target, state.isDraining),
+    dead: () => engine.dead(),
+    metrics: () => metrics(options, engine, target, state.isDraining),
+  })
+  const {healthAddress} = options
+  // Health first: a probe must find the reason why a port could not be had, or why the target does not answer.
+  const healthPort = healthAddress && (await health.listen(healthAddress.host, healthAddress.port))
+  try {
+    await engine.start()
+    warnAboutOptions(options, log)
+    log(
+      'listening',
+      `${engine.name} engine: ${options.ports.map((spec) => `port ${spec.service} on ${options.listenAddress}:${spec.listen}`).join(', ')}${healthAddress ? `, health on ${healthAddress.host}:${healthPort}` : ''}`,
+    )
+    void target.start()
+    await aborted(signal)
+    state.isDraining = true
+    return await drain(options, engine, log)
+  } finally {
+    target.stop()
+    await engine.cut()
+    health.close()
+  }
+}
+
+async function createEngine(
+  options: ProxyOptions,
+  instance: string,
+  clock: Clock,
+  events: EngineEvents,
+): Promise<RelayEngine> {
+  return new NodeRelay({options, instance, isShared: false, maxConnections: options.maxConnections}, clock, events)
+}
+
+/** Not ready at once, then no new connections, then no connections. Returns how many had to be cut. */
+async function drain(options: ProxyOptions, engine: RelayEngine, log: Log): Promise<number> {
+  log('draining', `draining: ${await engine.active()} connections are open`)
+  // Endpoints and kube-proxy need a moment to hear of it; connections that still arrive are served.
+  await sleep(options.drainDelay)
+  await engine.stopAccepting()
+  const end = performance.now() + options.drainTimeout
+  while ((await engine.active()) > 0 && performance.now() < end) await sleep(drainStep)
+  const left = await engine.active()
+  if (left > 0) log('drained', `--drain-timeout is over: ${left} connections are cut`)
+  else log('drained', 'drained: no connection is left')
+  return left
+}
+
+function warnAboutOptions(options: ProxyOptions, log: Log): void {
+  if (options.acceptProxy && options.trusted.length === 0) {
+    log(
+      'warning',
+      'warning: --accept-proxy without --trusted-cidr: no PROXY header will be honoured, those that come are taken off',
+    )
+  }
+}
+
+function checks(options: ProxyOptions, target: Target | undefined, isDraining: boolean): Check[] {
+  const causes = target?.causes() ?? []
+  return [
+    {name: 'shutdown', cause: isDraining ? {token: 'draining', message: 'the proxy was told to end'} : undefined},
+    ...options.ports.map((spec) => ({
+      name: `port-${spec.service}`,
+      cause: causes.find((cause) => cause.port === spec.service),
+    })),
+  ]
+}
+
+async function metrics(
+  options: ProxyOptions,
+  engine: RelayEngine,
+  target: Target | undefined,
+  isDraining: boolean,
+): Promise<string> {
+  return renderMetrics({
+    engine: engine.name,
+    isReady: !isDraining && target?.causes().length === 0,
+    isDraining,
+    counters: await engine.counters(),
+    verdicts: options.ports.map((spec) => ({
+      port: spec.service,
+      count: target?.verdicts(spec) ?? {header: 0, plain: 0, unknown: 0},
+    })),
+    processes: await engine.usage(),
+    startTime: Math.round(performance.timeOrigin) / 1000,
+  })
+}
+
+/** Addresses of a host as the system's resolver gives them: search list and /etc/hosts included, as names of Services need them. */
+async function resolve(host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host]
+  const found = await lookup(host, {all: true, verbatim: true})
+  return found.map(({address}) => address)
+}
+
+function localAddresses(): ReadonlySet<string> {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  return new Set(all.flatMap(({address}) => plainAddress(address) ?? []))
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), {once: true})
+  })
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

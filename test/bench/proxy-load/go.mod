@@ -1,0 +1,3 @@
+module srcip.dev/bench/proxy-load
+
+go 1.24
