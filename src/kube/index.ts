@@ -16,6 +16,5 @@ export {parseGoDuration, parseRequestTimeout} from './config/duration.ts'
 export {createKubeClient} from './calls/client.ts'
 export {isAdmissionDenial} from './failures/from-status.ts'
 
-// Still to come, with the types above:
-//   createReflector<T>(options: ReflectorOptions<T>): Reflector<T>
-//   createLeaseLock(options: LeaseOptions): LeaseLock
+export {createReflector} from './reflector/reflector.ts'
+export {createLeaseLock} from './lease/lease-lock.ts'

@@ -26,6 +26,9 @@ export interface SourceStatus {
   readonly lastSeen: number
   /** Monotonic milliseconds of the last complete list. */
   readonly lastList?: number
+  /** Why lists fail now, and since when (monotonic milliseconds), whatever the watch does meanwhile. */
+  readonly listFailure?: KubeFailure
+  readonly listFailingSince?: number
 }
 
 /** One object as the store keeps it. */
@@ -67,13 +70,18 @@ export interface ReflectorOptions<T> {
   readonly log?: Log
   /** Milliseconds between relists that check for drift; default 1 h, +-20 %. */
   readonly relistMs?: number
-  /** Milliseconds of silence on a watch before it is replaced; default 90 s, 30 s until the first sync. */
+  /** Milliseconds of silence on a watch before it is replaced; default 90 s. */
   readonly idleMs?: number
+  /** The same while the initial objects are awaited (WatchList), then lists are used instead; default 10 s. */
+  readonly initialIdleMs?: number
 }
+
+/** Why a source is listed. */
+export type ListReason = 'first' | 'expired' | 'damaged' | 'unavailable'
 
 /** Counters for metrics. */
 export interface ReflectorObserver {
-  onList?(reason: 'first' | 'expired' | 'periodic' | 'damaged' | 'unavailable' | 'requested'): void
+  onList?(reason: ListReason | 'periodic' | 'requested'): void
   onWatchEnd?(reason: string): void
   /** Keys that a periodic relist found different from the store: events were lost. */
   onDrift?(keys: readonly string[]): void

@@ -1,0 +1,60 @@
+import {KubeFailure} from '../failures/failure.ts'
+import type {Clock} from '../clock.ts'
+import type {KubeClient, Resource} from '../types.ts'
+
+/** Discovery must say twice, this far apart, that a kind is gone: an API server that starts up forgets CRDs for a moment. */
+export const confirmMs = 30_000
+
+/** What discovery knows of a kind whose collection answered 404. */
+export type Presence =
+  | {readonly is: 'served'; readonly resource: Resource}
+  /** Absent so far; ask again after this long. */
+  | {readonly is: 'doubtful'; readonly askAgainMs: number}
+  | {readonly is: 'absent'}
+  /** Discovery failed or was incomplete: proves nothing. */
+  | {readonly is: 'unknown'; readonly failure: KubeFailure | undefined}
+
+/** Finds out whether a kind is served at all, and in which of the versions we understand. */
+export class PresenceCheck {
+  readonly #client: KubeClient
+  readonly #clock: Clock
+  readonly #resource: Resource
+  readonly #versions: readonly string[]
+  #absentSince: number | undefined
+
+  constructor(client: KubeClient, clock: Clock, resource: Resource, versions: readonly string[]) {
+    this.#client = client
+    this.#clock = clock
+    this.#resource = resource
+    this.#versions = versions
+  }
+
+  async ask(signal: AbortSignal): Promise<Presence> {
+    const {group, plural} = this.#resource
+    let found: Resource | undefined
+    let incomplete: readonly string[]
+    try {
+      const discovery = await this.#client.discover({signal})
+      found = discovery.find(group, plural, this.#versions)
+      incomplete = discovery.incomplete
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KubeFailure)) throw error
+      return {is: 'unknown', failure: error}
+    }
+    if (found !== undefined) {
+      this.#absentSince = undefined
+      return {is: 'served', resource: found}
+    }
+    if (incomplete.some((groupVersion) => groupVersion.startsWith(`${group}/`)))
+      return {is: 'unknown', failure: undefined}
+    this.#absentSince ??= this.#clock.now()
+    const age = this.#clock.now() - this.#absentSince
+    return age >= confirmMs ? {is: 'absent'} : {is: 'doubtful', askAgainMs: confirmMs - age}
+  }
+
+  /** The collection has answered. */
+  seen(): void {
+    this.#absentSince = undefined
+  }
+}
