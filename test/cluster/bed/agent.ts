@@ -18,6 +18,8 @@ const gateway = '169.254.1.1'
 
 function readyNetwork(): void {
   const batch = ['link set lo up', `addr add ${nodeAddress}/32 dev lo`, `addr add ${gateway}/32 dev lo`]
+  // The node needs some route to Services before the packet rules change the destination.
+  batch.push(`route add 10.96.0.0/16 dev lo src ${nodeAddress}`)
   execFileSync('ip', ['-batch', '-'], {input: batch.map((line) => `${line}\n`).join('')})
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
   for (const scope of ['all', 'default']) writeFileSync(`/proc/sys/net/ipv4/conf/${scope}/rp_filter`, '0')

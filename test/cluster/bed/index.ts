@@ -1,3 +1,10 @@
 /** The test bed: real parts, started and ended by tests, the demo and the benches. */
 export {cacheFolder, partPath, partPaths, requirePart, PREPARED, type Missing, type PartName} from './parts.ts'
 export {API_SERVER_PARTS, startApiServer, type ApiServer, type User} from './api-server.ts'
+export {bedForSuite, describeWithParts} from './suite.ts'
+export {start, BED_PARTS, OUTSIDE, type Bed, type BedOptions} from './bed.ts'
+export {until} from './running-bed.ts'
+export {applicationObjects, callerPod, ingressFor, kubeadmCorefile, CLUSTER_DNS} from './cluster-objects.ts'
+export {PRODUCT_IMAGE} from './images.ts'
+export type {Actor, ExecResult} from './actor.ts'
+export type {KubeObject} from './objects.ts'

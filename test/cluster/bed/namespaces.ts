@@ -15,6 +15,8 @@ export type InsideOptions = {
   /** Whole environment; absent means PATH alone. */
   env?: Record<string, string>
   cwd?: string
+  /** File descriptor that takes what the program prints, instead of pipes to this process. */
+  output?: number
   /** Also enter the mount namespace of the target; default true. */
   mounts?: boolean
 }
@@ -76,7 +78,8 @@ export async function startNamespaces(): Promise<Namespaces> {
   ]
   const start: Namespaces['start'] = async (argv, options = {}) => {
     const [program = '', ...args] = enter(argv, options)
-    const child = spawn(program, args, {env: options.env ?? insideEnvironment(), stdio: ['pipe', 'pipe', 'pipe']})
+    const to = options.output ?? 'pipe'
+    const child = spawn(program, args, {env: options.env ?? insideEnvironment(), stdio: ['pipe', to, to]})
     running.add(child)
     const ended = new Promise<number>((resolve) => {
       child.once('error', () => resolve(127))
@@ -105,7 +108,8 @@ export async function startNamespaces(): Promise<Namespaces> {
       child.stdin.on('error', () => {})
       child.stdin.end(options.input ?? '')
       const code = await new Promise((resolve) => child.once('close', resolve))
-      if (code !== 0) throw new Error(`${argv.join(' ').slice(0, 200)} ended with ${code}: ${(errors || output).trim()}`)
+      if (code !== 0)
+        throw new Error(`${argv.join(' ').slice(0, 200)} ended with ${code}: ${(errors || output).trim()}`)
       return output
     },
     connect: relay,

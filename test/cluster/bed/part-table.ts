@@ -20,8 +20,8 @@ export type BuiltPart = {
   coldBuild: string
 }
 
-/** A program that the distribution packages. */
-export type PackagedPart = {kind: 'packaged'; binary: string; debian: string; file?: string}
+/** A program that the distribution packages. `file` must be there too; `works` are arguments that must succeed. */
+export type PackagedPart = {kind: 'packaged'; binary: string; debian: string; file?: string; works?: string[]}
 
 export type Part = BuiltPart | PackagedPart
 
@@ -109,7 +109,12 @@ export const PARTS = {
   haproxy: packaged('haproxy'),
   iptables: packaged('iptables'),
   ip: packaged('ip', 'iproute2'),
-  unshare: packaged('unshare', 'util-linux'),
+  unshare: {
+    kind: 'packaged',
+    binary: 'unshare',
+    debian: 'util-linux',
+    works: [process.getuid?.() === 0 ? '-nmp' : '-rnmp', '--fork', 'true'],
+  },
   openssl: packaged('openssl'),
   curl: packaged('curl'),
   dnsperf: packaged('dnsperf'),

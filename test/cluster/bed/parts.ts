@@ -19,7 +19,7 @@ export function partPath(name: PartName): Promise<string | Missing> {
   let path = known.get(name)
   if (path === undefined) {
     const part = partOf(name)
-    path = part.kind === 'packaged' ? Promise.resolve(packagedPath(part)) : builtPath(part)
+    path = part.kind === 'packaged' ? packagedPath(part) : builtPath(part)
     known.set(name, path)
   }
   return path
@@ -54,10 +54,12 @@ export function onPath(binary: string): string | undefined {
     .find(isExecutable)
 }
 
-function packagedPath(part: PackagedPart): string | Missing {
+async function packagedPath(part: PackagedPart): Promise<string | Missing> {
   const path = onPath(part.binary)
   const there = path !== undefined && (part.file === undefined || existsSync(part.file))
-  return there ? path : {missing: `not installed: apt-get install ${part.debian}`}
+  if (!there) return {missing: `not installed: apt-get install ${part.debian}`}
+  const {code, output} = part.works === undefined ? {code: 0, output: ''} : await run(path, part.works)
+  return code === 0 ? path : {missing: `${part.binary} ${part.works?.join(' ')} is not allowed here: ${output.trim()}`}
 }
 
 async function builtPath(part: BuiltPart): Promise<string | Missing> {

@@ -1,4 +1,4 @@
-import {describe, test} from 'vitest'
+import {start, type Bed, type BedOptions} from './bed.ts'
 import {partPaths, type PartName} from './parts.ts'
 
 /**
@@ -10,8 +10,10 @@ import {partPaths, type PartName} from './parts.ts'
 export async function describeWithParts<Name extends PartName>(
   title: string,
   names: readonly Name[],
-  body: (parts: Record<Name, string>) => void,
+  body: (parts: Record<Name, string>) => void | Promise<void>,
 ): Promise<void> {
+  // Only inside a test run: the demo uses this library without vitest.
+  const {describe, test} = await import('vitest')
   const paths = await partPaths(names)
   if (!('missing' in paths)) {
     describe(title, () => body(paths))
@@ -26,4 +28,25 @@ export async function describeWithParts<Name extends PartName>(
   }
   const none = Object.fromEntries(names.map((name) => [name, ''])) as Record<Name, string>
   describe.skip(`${title} [skipped, missing part ${reason}]`, () => body(none))
+}
+
+/**
+ * A bed for a suite: started before its tests and ended after them, with its logs kept when one of them failed.
+ * Call it inside the body of `describeWithParts(title, BED_PARTS, …)`; the answer gives the bed to hooks and tests.
+ */
+export async function bedForSuite(options: BedOptions = {}): Promise<() => Bed> {
+  const {afterAll, afterEach, beforeAll} = await import('vitest')
+  let bed: Bed | undefined
+  let failed = false
+  beforeAll(async () => {
+    bed = await start(options)
+  })
+  afterEach(({task}) => {
+    failed ||= task.result?.state === 'fail'
+  })
+  afterAll(() => bed?.stop(failed ? {keep: true} : {}))
+  return () => {
+    if (bed === undefined) throw new Error('the bed is not started yet: use it in hooks and tests only')
+    return bed
+  }
 }

@@ -1,0 +1,116 @@
+import {renameSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {killInside, type Actor} from './actor.ts'
+import type {ApiClient} from './api-client.ts'
+import {NODE_ADDRESS, type Inside} from './namespaces.ts'
+import type {Service} from './objects.ts'
+import {workLoop, type Store} from './store.ts'
+import {logPipe} from './log-pipe.ts'
+
+/** Whether and how the balancer puts a PROXY protocol header in front of each connection. */
+export type SendProxy = 'off' | 'v1' | 'v2'
+
+/** The outer balancer: HAProxy on an address outside the cluster, in front of the node ports. */
+export type Balancer = {
+  actor: Actor
+  address: string
+  /** Switches the header for one port of every Service, or for all ports. */
+  setSendProxy(value: SendProxy, port?: number): Promise<void>
+  /** File with HAProxy's own log. */
+  log: string
+}
+
+type Settings = {
+  api: ApiClient
+  actor: Actor
+  haproxy: string
+  services: Store<Service>
+  sendProxy: SendProxy
+  log: (line: string) => void
+  end: AbortSignal
+}
+
+/** Starts the balancer and gives each Service of type LoadBalancer its address. */
+export async function startBalancer(settings: Settings): Promise<Balancer> {
+  const {api, actor, services, log, end} = settings
+  const {address} = actor
+  const perPort = new Map<number, SendProxy>()
+  let everywhere = settings.sendProxy
+  let current = ''
+  let process: Inside | undefined
+  const config = join(actor.folder, 'haproxy.cfg')
+  const logFile = join(actor.folder, 'haproxy.log')
+
+  async function reconfigure(): Promise<void> {
+    const ports = [...services.items.values()].filter(isBalanced).flatMap(({spec}) => spec.ports ?? [])
+    const text = configuration(address, ports, (port) => perPort.get(port) ?? everywhere)
+    if (text === current) return
+    writeFileSync(`${config}.new`, text)
+    renameSync(`${config}.new`, config)
+    current = text
+    if (process === undefined)
+      process = await actor.start([settings.haproxy, '-W', '-f', config], {output: logPipe(logFile)})
+    else killInside(process, 'SIGUSR2')
+  }
+  const kick = workLoop(
+    'balancer',
+    async () => {
+      await reconfigure()
+      for (const service of services.items.values()) {
+        if (!isBalanced(service) || service.status?.loadBalancer?.ingress?.some(({ip}) => ip === address)) continue
+        await api.patch(service, {status: {loadBalancer: {ingress: [{ip: address, ipMode: 'VIP'}]}}}, 'status')
+      }
+    },
+    log,
+    end,
+  )
+  services.onChange(kick)
+  kick()
+  return {
+    actor,
+    address,
+    log: logFile,
+    async setSendProxy(value, port) {
+      if (port !== undefined) perPort.set(port, value)
+      else {
+        perPort.clear()
+        everywhere = value
+      }
+      await reconfigure()
+    },
+  }
+}
+
+function isBalanced({spec, metadata}: Service): boolean {
+  return spec.type === 'LoadBalancer' && metadata.deletionTimestamp === undefined
+}
+
+function configuration(
+  address: string,
+  ports: {port: number; nodePort?: number}[],
+  sendProxy: (port: number) => SendProxy,
+): string {
+  const words: Record<SendProxy, string> = {off: '', v1: ' send-proxy', v2: ' send-proxy-v2'}
+  const listeners = ports.flatMap(({port, nodePort}) => {
+    if (nodePort === undefined) return []
+    return [
+      `listen port${port}`,
+      `  bind ${address}:${port}`,
+      `  server node ${NODE_ADDRESS}:${nodePort}${words[sendProxy(port)]}`,
+    ]
+  })
+  return [
+    'global',
+    '  log stdout format raw daemon',
+    // A reload must not leave old processes behind for the length of a test.
+    '  hard-stop-after 2s',
+    'defaults',
+    '  mode tcp',
+    '  log global',
+    '  timeout connect 5s',
+    '  timeout client 10m',
+    '  timeout server 10m',
+    ...(listeners.length === 0 ? ['listen nothing', `  bind ${address}:1`, '  server node 127.0.0.1:1'] : listeners),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,37 @@
+import {existsSync} from 'node:fs'
+import {fileURLToPath} from 'node:url'
+import type {Image} from './pod-container.ts'
+
+const repository = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+
+/** Image name of the product in the bed's pods: its `bin/run.js` on the Node that runs the bed. */
+export const PRODUCT_IMAGE = 'ghcr.io/srcip/srcip:bed'
+
+/** The programs behind the image names that the bed's pods use. */
+export function bedImages(settings: {
+  coredns: ReadonlyMap<string, string>
+  nginx: Image | undefined
+  further: ReadonlyMap<string, Image>
+}): (image: string) => Image {
+  return (image) => {
+    const own = settings.further.get(image)
+    if (own !== undefined) return own
+    const version = /\/coredns:v(.+)$/.exec(image)?.[1]
+    const coredns = version === undefined ? undefined : settings.coredns.get(version)
+    if (coredns !== undefined) return {entrypoint: [coredns]}
+    if (image.includes('ingress-nginx/controller') && settings.nginx !== undefined) return settings.nginx
+    if (image === 'bed/echo:1') return {entrypoint: [process.execPath, repository('test/cluster/bed/echo.ts')]}
+    if (image === 'bed/caller:1') return {entrypoint: ['sleep', 'infinity']}
+    if (image === PRODUCT_IMAGE) return productImage()
+    throw new Error(`Failed to pull image "${image}": the bed has no program for it`)
+  }
+}
+
+function productImage(): Image {
+  const bundle = repository('dist')
+  if (!existsSync(bundle)) throw new Error('the product is not built: npm run build')
+  return {entrypoint: [process.execPath, repository('bin/run.js')], env: {NO_COLOR: '1'}}
+}
+
+/** Where the product's entry point lies. */
+export const productEntry = repository('bin/run.js')
