@@ -94,7 +94,11 @@ export function zonesOfBlock(block: ServerBlock): string[] {
 }
 
 /** In: a parsed file, one of its blocks, and what to call for things that cannot be judged. Out: what setup code is given. */
-export function contextOf(parsed: ParsedCorefile, block: ServerBlock, unclear: SetupContext['unclear'] = () => {}): SetupContext {
+export function contextOf(
+  parsed: ParsedCorefile,
+  block: ServerBlock,
+  unclear: SetupContext['unclear'] = () => {},
+): SetupContext {
   return {version: parsed.version, zones: zonesOfBlock(block), root: block.tokens.get('root')?.[1]?.text ?? '', unclear}
 }
 

@@ -34,8 +34,8 @@ export function readUnsigned(text: string, bits: number): Read<number> {
 const unitSeconds: Readonly<Record<string, number>> = {
   ns: 1e-9,
   us: 1e-6,
-  'µs': 1e-6,
-  'μs': 1e-6,
+  µs: 1e-6,
+  μs: 1e-6,
   ms: 1e-3,
   s: 1,
   m: 60,
@@ -120,7 +120,9 @@ function writeSix(groups: readonly number[]): string {
 }
 
 /** Go's net.ParseCIDR, reduced to what CoreDNS needs. Out: family, address bits as text of 0 and 1, prefix length. */
-export function readNetwork(text: string): {readonly family: 4 | 6; readonly bits: string; readonly length: number} | undefined {
+export function readNetwork(
+  text: string,
+): {readonly family: 4 | 6; readonly bits: string; readonly length: number} | undefined {
   const match = /^([^/]+)\/(\d{1,3})$/.exec(text)
   const address = match === null ? undefined : readAddress(match[1] ?? '')
   const length = Number(match?.[2])
@@ -151,7 +153,8 @@ export function readHostPort(text: string): Read<{readonly host: string; readonl
     const end = text.indexOf(']')
     if (end < 0) return wrong("missing ']' in address")
     if (end + 1 === text.length) return wrong('missing port in address')
-    if (end + 1 !== colon) return wrong(text[end + 1] === ':' ? 'too many colons in address' : 'missing port in address')
+    if (end + 1 !== colon)
+      return wrong(text[end + 1] === ':' ? 'too many colons in address' : 'missing port in address')
     host = text.slice(1, end)
     if (text.slice(1).includes('[')) return wrong("unexpected '[' in address")
     if (text.slice(end + 1).includes(']')) return wrong("unexpected ']' in address")

@@ -24,7 +24,9 @@ export const classes: ReadonlyMap<string, number> = pairs('IN 1 CS 2 CH 3 HS 4 N
 /** Reply codes by name. */
 export const rcodes: ReadonlyMap<string, number> = pairs(
   `NOERROR 0 FORMERR 1 SERVFAIL 2 NXDOMAIN 3 NOTIMP 4 REFUSED 5 YXDOMAIN 6 YXRRSET 7 NXRRSET 8 NOTAUTH 9 NOTZONE 10
-  DSOTYPENI 11 BADSIG 16 BADKEY 17 BADTIME 18 BADMODE 19 BADNAME 20 BADALG 21 BADTRUNC 22 BADCOOKIE 23 NOTIMPL 4`.split(/\s+/),
+  DSOTYPENI 11 BADSIG 16 BADKEY 17 BADTIME 18 BADMODE 19 BADNAME 20 BADALG 21 BADTRUNC 22 BADCOOKIE 23 NOTIMPL 4`.split(
+    /\s+/,
+  ),
 )
 
 /** In: the number of a reply code. Out: its name. */

@@ -63,7 +63,8 @@ function nameReplyRules(rule: RewriteRule & {field: 'name'}, before: Question, a
   const rules: ReplyRule[] = []
   const pair = (rewrite: Rewriter) => rules.push(nameRule(rewrite), valueRule(rewrite))
   if (rule.match.type === 'suffix') {
-    if (rule.auto) pair((text) => (text.endsWith(rule.to) ? text.slice(0, text.length - rule.to.length) + rule.match.from : text))
+    if (rule.auto)
+      pair((text) => (text.endsWith(rule.to) ? text.slice(0, text.length - rule.to.length) + rule.match.from : text))
   } else if (rule.auto) {
     const from = after.name
     const to = escapeName(before.name).toLowerCase()
@@ -80,7 +81,8 @@ function nameReplyRules(rule: RewriteRule & {field: 'name'}, before: Question, a
 }
 
 function rewriteByPattern(pattern: RulePattern, to: string, text: string): string {
-  if (pattern.regex === undefined) throw new AnswerUnknown(`pattern ${pattern.source} of an answer option cannot be judged`)
+  if (pattern.regex === undefined)
+    throw new AnswerUnknown(`pattern ${pattern.source} of an answer option cannot be judged`)
   const groups = pattern.regex.find(text)
   return groups === null ? text : expandGroups(to, groups)
 }

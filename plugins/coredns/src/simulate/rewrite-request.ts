@@ -41,14 +41,18 @@ export function applyRule(rule: RewriteRule, question: Question): RuleEffect {
       const name = questionName(question.name)
       const hit = matches(rule.match, name)
       if (hit === undefined) return {kind: 'unknown'}
-      return hit ? {kind: 'rewrote', question: {...question, name: renamed(rule.match, rule.to, name)}} : {kind: 'passed'}
+      return hit
+        ? {kind: 'rewrote', question: {...question, name: renamed(rule.match, rule.to, name)}}
+        : {kind: 'passed'}
     }
     case 'type':
       return question.type === rule.from && types.has(rule.from) && rule.from !== 'Reserved'
         ? {kind: 'rewrote', question: {...question, type: rule.to}}
         : {kind: 'passed'}
     case 'class':
-      return question.class === rule.from ? {kind: 'rewrote', question: {...question, class: rule.to}} : {kind: 'passed'}
+      return question.class === rule.from
+        ? {kind: 'rewrote', question: {...question, class: rule.to}}
+        : {kind: 'passed'}
     case 'ttl':
     case 'rcode': {
       const hit = matches(rule.match, questionName(question.name))

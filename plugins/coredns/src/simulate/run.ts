@@ -34,6 +34,8 @@ export interface Run {
   readonly client: {readonly address?: string; readonly server?: string; readonly port?: string; readonly proto: string}
   /** Depth of look-ups that the server makes of itself; the trace is of depth 0. */
   readonly depth: number
+  /** A step that returns a code because of a Go error, not as its answer, says so: `minimal` tells the two apart. */
+  readonly fault: {raised: boolean}
   readonly claim: (claim: Claim) => void
   readonly rules: (traces: readonly RuleTrace[]) => void
   readonly note: (text: string) => void
@@ -52,3 +54,6 @@ export class EndlessLookup extends Error {
     this.path = path
   }
 }
+
+/** CoreDNS panics here; the server recovers and answers SERVFAIL to the request as it stands. */
+export class ServerPanic extends Error {}

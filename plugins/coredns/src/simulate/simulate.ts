@@ -8,7 +8,7 @@ import type {DnsMessage, Question, Request} from './message.ts'
 import {replyTo} from './message.ts'
 import {errorAdditional, ownerFor} from './rewrite-reply.ts'
 import type {Claim, Next, Run, Writer} from './run.ts'
-import {AnswerUnknown, EndlessLookup} from './run.ts'
+import {AnswerUnknown, EndlessLookup, ServerPanic} from './run.ts'
 import type {CompiledServer, ListenerChoice, ZoneStep} from './server.ts'
 import {chooseBlock, chooseListener, compileServer} from './server.ts'
 import type {RuleTrace} from './trace.ts'
@@ -90,7 +90,17 @@ export function simulateOn(server: CompiledServer, query: Query, world: World = 
   }
   if (listener === undefined) {
     const none = 'nothing listens there'
-    return {question, zones: [], block: null, rules: [], seen: null, owner: null, unknown: none, notes: [], alternatives: []}
+    return {
+      question,
+      zones: [],
+      block: null,
+      rules: [],
+      seen: null,
+      owner: null,
+      unknown: none,
+      notes: [],
+      alternatives: [],
+    }
   }
   return ask({server, listener, world, query}, question)
 }
@@ -121,12 +131,16 @@ function ask(asked: Asked, question: Question, forced?: CompiledBlock): Simulati
   const request: Request = {question, edns: query.edns ?? false}
   const base = {question, listener, zones: choice.steps}
   const alternatives = forced === undefined ? alternativesOf(asked, question, choice.maybe) : []
-  const chaos = server.blocks.some((other) => other.steps.some(({plugin}) => plugin === 'chaos' || plugin === 'forward'))
+  const chaos = server.blocks.some((other) =>
+    other.steps.some(({plugin}) => plugin === 'chaos' || plugin === 'forward'),
+  )
   if (block === undefined || (question.class !== 'IN' && !chaos)) {
     const notes =
       choice.refusedBy === undefined
         ? []
-        : [`the block of line ${lineOf(choice.refusedBy)} has no plugin that answers: REFUSED, and the blocks above it are hidden`]
+        : [
+            `the block of line ${lineOf(choice.refusedBy)} has no plugin that answers: REFUSED, and the blocks above it are hidden`,
+          ]
     const reply = replyTo(request, 'REFUSED', {additional: errorAdditional(request.edns)})
     return {...base, block: null, rules: [], seen: null, owner: null, reply, notes, alternatives}
   }
@@ -175,7 +189,11 @@ function lineOf(block: CompiledBlock): number {
   return block.block.keyTokens[0]?.line ?? 0
 }
 
-function alternativesOf(asked: Asked, question: Question, maybe: readonly CompiledBlock[]): (Simulation & {when: string})[] {
+function alternativesOf(
+  asked: Asked,
+  question: Question,
+  maybe: readonly CompiledBlock[],
+): (Simulation & {when: string})[] {
   return maybe.map((block) => ({
     ...ask(asked, question, block),
     when: `the view ${block.view?.name ?? ''} of line ${lineOf(block)} lets the query in`,
@@ -189,17 +207,35 @@ interface Log {
 }
 
 /** Runs the chain of a block as the server does: what no plugin wrote, the server writes. */
-function serveBlock(asked: Asked, block: CompiledBlock, request: Request, write: Writer, log: Log, path: readonly string[]): void {
+function serveBlock(
+  asked: Asked,
+  block: CompiledBlock,
+  request: Request,
+  write: Writer,
+  log: Log,
+  path: readonly string[],
+): void {
   const run = runOf(asked, log, path, path.length - 1)
   const from =
     (index: number): Next =>
     (writer, current) => {
       const step = block.steps[index]
+      if (step !== undefined) return step.serve(run, writer, current, from(index + 1))
       // A chain that runs out: "no next plugin found".
-      return step === undefined ? 'SERVFAIL' : step.serve(run, writer, current, from(index + 1))
+      run.fault.raised = true
+      return 'SERVFAIL'
     }
-  const rcode = from(0)(write, request)
+  const rcode = recovered(() => from(0)(write, request))
   if (unansweredRcodes.has(rcode)) write(replyTo(request, rcode, {additional: errorAdditional(request.edns)}))
+}
+
+function recovered(serve: () => string): string {
+  try {
+    return serve()
+  } catch (error) {
+    if (error instanceof ServerPanic) return 'SERVFAIL'
+    throw error
+  }
 }
 
 function runOf(asked: Asked, log: Log, path: readonly string[], depth: number): Run {
@@ -214,6 +250,7 @@ function runOf(asked: Asked, log: Log, path: readonly string[], depth: number): 
       ...(query.listener?.address === undefined ? {} : {server: query.listener.address}),
     },
     depth,
+    fault: {raised: false},
     claim: (claim) => {
       if (depth === 0) log.claim ??= claim
     },
@@ -270,8 +307,12 @@ function cacheNotes(server: CompiledServer, block: CompiledBlock, renamed: boole
   const tokens = block.block.tokens.get('cache')
   if (tokens === undefined || !renamed) return []
   if (!rewriteBeforeCache(server.parsed.version)) {
-    return ['cache stands before rewrite in this version: answers are kept under the asked name, also while the target changes']
+    return [
+      'cache stands before rewrite in this version: answers are kept under the asked name, also while the target changes',
+    ]
   }
-  const notes = ['cache stands behind rewrite in this version: answers are kept under the rewritten name, rules cost time on every query']
+  const notes = [
+    'cache stands behind rewrite in this version: answers are kept under the rewritten name, rules cost time on every query',
+  ]
   return atLeast(server.parsed.version, '1.14.7') ? notes : []
 }

@@ -120,7 +120,8 @@ function readCapacity(option: 'success' | 'denial', dispenser: Dispenser, draft:
   const numbers = args.slice(0, 3).map((text) => readInteger(text))
   for (const [index, number] of numbers.entries()) {
     if (!number.ok) throw dispenser.plain(number.message)
-    if (index === 1 && number.value <= 0) throw dispenser.plain(`cache TTL can not be zero or negative: ${number.value}`)
+    if (index === 1 && number.value <= 0)
+      throw dispenser.plain(`cache TTL can not be zero or negative: ${number.value}`)
     if (index === 2 && number.value < 0) throw dispenser.plain(`cache min TTL can not be negative: ${number.value}`)
     if (index === 1 && option === 'success') draft.successTtl = number.value
     if (index === 1 && option === 'denial') draft.denialTtl = number.value
@@ -144,12 +145,19 @@ function readPrefetch(dispenser: Dispenser): void {
   }
   const percent = readInteger(percentText.slice(0, -1))
   if (!percent.ok) throw dispenser.plain(percent.message)
-  if (percent.value < 10 || percent.value > 90) throw dispenser.plain(`percentage should fall in range [10, 90]: ${percent.value}`)
+  if (percent.value < 10 || percent.value > 90)
+    throw dispenser.plain(`percentage should fall in range [10, 90]: ${percent.value}`)
 }
 
 function readStale(dispenser: Dispenser, context: SetupContext): void {
   const args = dispenser.remainingArgs()
-  const most = atLeast(context.version, '1.14.7') ? 5 : atLeast(context.version, '1.14.4') ? 3 : atLeast(context.version, '1.9.2') ? 2 : 1
+  const most = atLeast(context.version, '1.14.7')
+    ? 5
+    : atLeast(context.version, '1.14.4')
+      ? 3
+      : atLeast(context.version, '1.9.2')
+        ? 2
+        : 1
   if (args.length > most) throw dispenser.argumentError()
   const [duration, modeText] = args
   if (duration !== undefined) {
@@ -167,7 +175,11 @@ function readStale(dispenser: Dispenser, context: SetupContext): void {
     const seconds = readDuration(text)
     const verify = mode === 'verify' && index === 0
     if (!seconds.ok) {
-      const what = verify ? 'verify timeout' : index === (mode === 'verify' ? 1 : 0) ? 'response TTL' : 'failure recheck'
+      const what = verify
+        ? 'verify timeout'
+        : index === (mode === 'verify' ? 1 : 0)
+          ? 'response TTL'
+          : 'failure recheck'
       throw dispenser.plain(`invalid serve_stale ${what}: ${seconds.message}`)
     }
     if (seconds.value < 0 && verify) throw dispenser.plain('invalid negative timeout for serve_stale verify')

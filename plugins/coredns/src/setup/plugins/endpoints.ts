@@ -31,7 +31,9 @@ export function checkHealth(dispenser: Dispenser, context: SetupContext): void {
 
 /** Before 1.14.4 several plugins told an unknown option as a wrong argument count. */
 export function unknownOption(dispenser: Dispenser, context: SetupContext): Error {
-  return atLeast(context.version, '1.14.4') ? dispenser.error(`unknown property '${dispenser.value}'`) : dispenser.argumentError()
+  return atLeast(context.version, '1.14.4')
+    ? dispenser.error(`unknown property '${dispenser.value}'`)
+    : dispenser.argumentError()
 }
 
 /** `ready [ADDRESS] { monitor until-ready|continuously }`. */
@@ -43,7 +45,8 @@ export function checkReady(dispenser: Dispenser, context: SetupContext): void {
       if (dispenser.value !== 'monitor') throw dispenser.error(`unknown property '${dispenser.value}'`)
       const [mode, more] = dispenser.remainingArgs()
       if (mode === undefined || more !== undefined) throw dispenser.argumentError()
-      if (mode !== 'until-ready' && mode !== 'continuously') throw dispenser.error(`monitor type '${mode}' not supported`)
+      if (mode !== 'until-ready' && mode !== 'continuously')
+        throw dispenser.error(`monitor type '${mode}' not supported`)
     }
   })
 }

@@ -73,10 +73,16 @@ function checkTargets(to: readonly string[], dispenser: Dispenser, context: Setu
     // A path may be readable in the Pod; a bare word cannot be told from a file in the working directory.
     if (rest.startsWith('/') || rest.includes('/')) continue
     if (atLeast(context.version, '1.14.4') && isDomainName(host)) {
-      context.unclear(`forward target ${target}: CoreDNS resolves it when it starts`, dispenser.token?.line ?? 0, dispenser.token?.file ?? '')
+      context.unclear(
+        `forward target ${target}: CoreDNS resolves it when it starts`,
+        dispenser.token?.line ?? 0,
+        dispenser.token?.file ?? '',
+      )
       continue
     }
-    throw dispenser.plain(`not an IP address or file ${JSON.stringify(rest)}: failed to open file ${JSON.stringify(rest)}`)
+    throw dispenser.plain(
+      `not an IP address or file ${JSON.stringify(rest)}: failed to open file ${JSON.stringify(rest)}`,
+    )
   }
 }
 
@@ -134,7 +140,8 @@ function readOption(dispenser: Dispenser, options: ForwardOptions, context: Setu
       const text = one(dispenser)
       const seconds = readDuration(text)
       if (!seconds.ok) throw dispenser.plain(seconds.message)
-      if (option === 'read_timeout' && seconds.value <= 0) throw dispenser.plain(`read_timeout must be positive: ${text}`)
+      if (option === 'read_timeout' && seconds.value <= 0)
+        throw dispenser.plain(`read_timeout must be positive: ${text}`)
       if (seconds.value < 0) throw dispenser.plain(`${option} can't be negative: ${text}`)
       return
     }
@@ -173,7 +180,12 @@ function readOption(dispenser: Dispenser, options: ForwardOptions, context: Setu
   }
 }
 
-function readCodes(option: string, words: readonly string[], options: ForwardOptions, wrong: (message: string) => SetupError): void {
+function readCodes(
+  option: string,
+  words: readonly string[],
+  options: ForwardOptions,
+  wrong: (message: string) => SetupError,
+): void {
   for (const word of words) {
     const code = word.toUpperCase()
     if (!rcodes.has(code)) throw wrong(`${word} is not a valid rcode`)

@@ -82,7 +82,8 @@ function readTtl(dispenser: Dispenser): number {
 
 function readReload(dispenser: Dispenser): void {
   const [text, more] = dispenser.remainingArgs()
-  if (text === undefined || more !== undefined) throw dispenser.error('reload needs a duration (zero seconds to disable)')
+  if (text === undefined || more !== undefined)
+    throw dispenser.error('reload needs a duration (zero seconds to disable)')
   const seconds = readDuration(text)
   if (!seconds.ok) throw dispenser.error(`invalid duration for reload '${text}'`)
   if (seconds.value < 0) throw dispenser.error(`invalid negative duration for reload '${text}'`)

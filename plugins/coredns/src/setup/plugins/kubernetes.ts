@@ -83,7 +83,9 @@ function readStanza(dispenser: Dispenser, context: SetupContext): KubernetesStan
   }
   for (const zone of draft.multicluster) {
     if (zones.includes(zone)) continue
-    throw dispenser.error(`is not authoritative for the multicluster zone ${zone} (authoritative zones: [${zones.join(' ')}])`)
+    throw dispenser.error(
+      `is not authoritative for the multicluster zone ${zone} (authoritative zones: [${zones.join(' ')}])`,
+    )
   }
   if (zonal && !draft.endpointsCache) throw dispenser.error('zonal requires the endpoint cache; remove noendpoints')
   return draft
@@ -147,7 +149,8 @@ function readOption(dispenser: Dispenser, draft: Draft, context: SetupContext): 
       return
     case 'ignore': {
       const [what] = dispenser.remainingArgs()
-      if (what !== undefined && what !== 'empty_service') throw dispenser.plain(`unable to parse ignore value: '${what}'`)
+      if (what !== undefined && what !== 'empty_service')
+        throw dispenser.plain(`unable to parse ignore value: '${what}'`)
       if (what !== undefined) draft.ignoreEmpty = true
       return
     }
@@ -191,7 +194,9 @@ function readRate(option: string, dispenser: Dispenser): void {
   const value = option === 'apiserver_qps' ? Number(text) : readInteger(text)
   if (typeof value === 'number') {
     if (Number.isNaN(value) || text.trim() === '') {
-      throw dispenser.error(`invalid ${option} ${JSON.stringify(text)}: strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`)
+      throw dispenser.error(
+        `invalid ${option} ${JSON.stringify(text)}: strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`,
+      )
     }
     if (value < 0) throw dispenser.error(`${option} must be >= 0`)
     return

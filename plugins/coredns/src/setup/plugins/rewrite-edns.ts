@@ -28,7 +28,15 @@ function readUnset(option: string, args: readonly string[], reader: RuleReader):
   return {field: 'edns0', action: 'unset', option}
 }
 
-const variables = new Set(['{qname}', '{qtype}', '{client_ip}', '{client_port}', '{protocol}', '{server_ip}', '{server_port}'])
+const variables = new Set([
+  '{qname}',
+  '{qtype}',
+  '{client_ip}',
+  '{client_port}',
+  '{protocol}',
+  '{server_ip}',
+  '{server_port}',
+])
 
 function checkLocal(code: string, data: string, reader: RuleReader): void {
   checkNumber(code, reader)

@@ -53,7 +53,8 @@ function readMatch(args: readonly string[], field: 'ttl' | 'rcode', reader: Rule
 
 /** `rewrite cname [match] FROM TO`: the target of CNAMEs in the reply. */
 export function readCnameRule(args: readonly string[], reader: RuleReader): RuleBody {
-  if (args.length !== 2 && args.length !== 3) return reader.refuse(`too few (${args.length}) arguments for a cname rule`)
+  if (args.length !== 2 && args.length !== 3)
+    return reader.refuse(`too few (${args.length}) arguments for a cname rule`)
   let type: MatchType = 'exact'
   if (args.length === 3) {
     const named = matchTypeOf(args[0] ?? '')

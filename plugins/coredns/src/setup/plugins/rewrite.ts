@@ -45,7 +45,13 @@ interface RuleBase {
 
 /** One rule as CoreDNS holds it after setup. Source of the fields: corefile.md 6.1, plugin/rewrite. */
 export type RewriteRule =
-  | (RuleBase & {readonly field: 'name'; readonly match: NameMatch; readonly to: string; readonly auto: boolean; readonly answers: readonly AnswerRewrite[]})
+  | (RuleBase & {
+      readonly field: 'name'
+      readonly match: NameMatch
+      readonly to: string
+      readonly auto: boolean
+      readonly answers: readonly AnswerRewrite[]
+    })
   | (RuleBase & {readonly field: 'type' | 'class'; readonly from: string; readonly to: string})
   | (RuleBase & {readonly field: 'ttl'; readonly match: NameMatch; readonly min: number; readonly max: number})
   | (RuleBase & {readonly field: 'rcode'; readonly match: NameMatch; readonly from: string; readonly to: string})
@@ -53,7 +59,11 @@ export type RewriteRule =
   | (RuleBase & {readonly field: 'edns0'; readonly action: string; readonly option: string})
 
 /** A rule's content, before the common fields are put to it. */
-export type RuleBody = RewriteRule extends infer Rule ? (Rule extends RewriteRule ? Omit<Rule, keyof RuleBase> : never) : never
+export type RuleBody = RewriteRule extends infer Rule
+  ? Rule extends RewriteRule
+    ? Omit<Rule, keyof RuleBase>
+    : never
+  : never
 
 /** Throws with CoreDNS' text (no position: rewrite gives none). */
 export type Refuse = (message: string) => never
@@ -84,7 +94,13 @@ export function readRewriteRules(dispenser: Dispenser, context: SetupContext): R
   return rules
 }
 
-function readRule(head: Token, args: readonly Token[], inline: number, dispenser: Dispenser, context: SetupContext): RewriteRule {
+function readRule(
+  head: Token,
+  args: readonly Token[],
+  inline: number,
+  dispenser: Dispenser,
+  context: SetupContext,
+): RewriteRule {
   const refuse: Refuse = (message) => {
     throw dispenser.plain(message)
   }
@@ -158,7 +174,8 @@ function readNameRule(args: readonly string[], reader: RuleReader): RuleBody {
   if (args.length < 2) return reader.refuse('too few arguments for a name rule')
   if (args.length === 2) return exactRule(normalizeName(first), normalizeName(second), [], reader)
   const type = matchTypeOf(first)
-  const {auto, answers} = args.length > 3 ? readAnswers(first.toLowerCase(), args.slice(3), reader) : {auto: false, answers: []}
+  const {auto, answers} =
+    args.length > 3 ? readAnswers(first.toLowerCase(), args.slice(3), reader) : {auto: false, answers: []}
   if (type === undefined) {
     return reader.refuse(
       `name rule supports only exact, prefix, suffix, substring, and regex name matching, received: ${first.toLowerCase()}`,
@@ -210,12 +227,16 @@ function readPattern(
 }
 
 /** Reads what stands behind FROM and TO: `answer auto`, `answer name A B`, `answer value A B` (corefile.md 6.1). */
-function readAnswers(name: string, args: readonly string[], reader: RuleReader): {auto: boolean; answers: AnswerRewrite[]} {
+function readAnswers(
+  name: string,
+  args: readonly string[],
+  reader: RuleReader,
+): {auto: boolean; answers: AnswerRewrite[]} {
   if (!atLeast(reader.context.version, '1.8.4')) return readOldAnswer(name, args, reader)
   const answers: AnswerRewrite[] = []
   let auto = false
   if (args.length < 2) return reader.refuse(`invalid arguments for ${name} rule`)
-  for (let at = 0; at < args.length; ) {
+  for (let at = 0; at < args.length;) {
     if (at === 0 && args[at] !== 'answer') {
       return reader.refuse(`exceeded the number of arguments for a non-answer rule argument for ${name} rule`)
     }
@@ -244,14 +265,28 @@ function readAnswer(name: string, what: 'name' | 'value', args: readonly string[
   const [from, to] = args
   if (from === undefined || to === undefined) return reader.refuse(`${prefix}2 arguments required`)
   const inner: RuleReader = {...reader, refuse: (message) => reader.refuse(prefix + message)}
-  const prefixed: RuleReader = {...inner, pattern: (source, wrong) => reader.pattern(source, (why) => prefix + wrong(why))}
+  const prefixed: RuleReader = {
+    ...inner,
+    pattern: (source, wrong) => reader.pattern(source, (why) => prefix + wrong(why)),
+  }
   return {what, pattern: readGroupedPattern(from, to, prefixed), to: normalizeName(to)}
 }
 
 /** Up to 1.8.3 only `regex FROM TO answer name A B` exists. */
-function readOldAnswer(name: string, args: readonly string[], reader: RuleReader): {auto: boolean; answers: AnswerRewrite[]} {
+function readOldAnswer(
+  name: string,
+  args: readonly string[],
+  reader: RuleReader,
+): {auto: boolean; answers: AnswerRewrite[]} {
   const [answer, what, from, to] = args
-  if (name !== 'regex' || args.length !== 4 || answer !== 'answer' || what !== 'name' || from === undefined || to === undefined) {
+  if (
+    name !== 'regex' ||
+    args.length !== 4 ||
+    answer !== 'answer' ||
+    what !== 'name' ||
+    from === undefined ||
+    to === undefined
+  ) {
     return reader.refuse(`exceeded the number of arguments for a ${name} rule`)
   }
   return {auto: false, answers: [{what: 'name', pattern: readGroupedPattern(from, to, reader), to: normalizeName(to)}]}

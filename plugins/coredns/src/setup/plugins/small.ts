@@ -123,7 +123,9 @@ export function checkBind(dispenser: Dispenser, context: SetupContext): void {
     const args = dispenser.remainingArgs()
     if (args.length === 0) {
       throw dispenser.plain(
-        atLeast(context.version, '1.8.4') ? 'at least one address or interface name is expected' : 'at least one address is expected',
+        atLeast(context.version, '1.8.4')
+          ? 'at least one address or interface name is expected'
+          : 'at least one address is expected',
       )
     }
     judgeBindWords(args, dispenser, context)

@@ -67,7 +67,8 @@ function readStanza(dispenser: Dispenser, context: SetupContext): TemplateStanza
         const args = dispenser.remainingArgs()
         if (args.length !== 1 && args.length !== 2) throw dispenser.argumentError()
         const code = readUnsigned(args[0] ?? '', 16)
-        if (!code.ok) throw dispenser.error(`error parsing extended DNS error code ${dispenser.value}, ${code.message}\n`)
+        if (!code.ok)
+          throw dispenser.error(`error parsing extended DNS error code ${dispenser.value}, ${code.message}\n`)
         ederror = true
         break
       }

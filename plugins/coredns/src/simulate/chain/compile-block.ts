@@ -48,7 +48,9 @@ export interface CompiledBlock {
 
 /** Directives that bring no handler into the chain. */
 const settings = new Set(
-  'root reload bind debug health ready pprof timeouts multisocket tls quic grpc_server https https3 proxyproto on sign'.split(' '),
+  'root reload bind debug health ready pprof timeouts multisocket tls quic grpc_server https https3 proxyproto on sign'.split(
+    ' ',
+  ),
 )
 
 /** Handlers that hand every query of class IN on as it is. */
@@ -134,7 +136,8 @@ function stepsOf(
 function searchPath(draft: CompiledBlock): (run: Run, name: string) => readonly string[] | undefined {
   return (run, name) => {
     const {autopath, kubernetes} = draft
-    if (autopath?.source !== '@kubernetes') throw new AnswerUnknown('the search list that autopath reads from a file is not known here')
+    if (autopath?.source !== '@kubernetes')
+      throw new AnswerUnknown('the search list that autopath reads from a file is not known here')
     if (kubernetes === undefined) return undefined
     const zone = longestZone(kubernetes.zones, name)
     if (zone === undefined || kubernetes.pods !== 'verified') return undefined

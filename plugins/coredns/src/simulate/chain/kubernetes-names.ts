@@ -32,7 +32,13 @@ interface Parts {
  * In: a name (lower case) in one of the zones. Out: what the cluster has under it. Source: corefile.md 9,
  * plugin/kubernetes parse.go and kubernetes.go.
  */
-export function recordsOf(stanza: KubernetesStanza, cluster: LiveCluster, run: Run, name: string, zone: string): Records {
+export function recordsOf(
+  stanza: KubernetesStanza,
+  cluster: LiveCluster,
+  run: Run,
+  name: string,
+  zone: string,
+): Records {
   if (stanza.multicluster.includes(zone)) throw new AnswerUnknown('multicluster zones are not modelled')
   const parts = partsOf(name, zone)
   if (parts === 'missing') return 'missing'
@@ -66,7 +72,13 @@ function partsOf(name: string, zone: string): Parts | 'missing' | 'zone' {
   return {...base, port: first.replace(/^_/, ''), protocol: second.replace(/^_/, '')}
 }
 
-function podRecords(stanza: KubernetesStanza, cluster: LiveCluster, name: string, namespace: string, pod: string): Records {
+function podRecords(
+  stanza: KubernetesStanza,
+  cluster: LiveCluster,
+  name: string,
+  namespace: string,
+  pod: string,
+): Records {
   if (stanza.pods === 'disabled') return 'missing'
   const four = pod.split('-').length === 4 && !pod.includes('--')
   const ip = pod.replaceAll('-', four ? '.' : ':')
@@ -81,7 +93,8 @@ function podRecords(stanza: KubernetesStanza, cluster: LiveCluster, name: string
 function serviceRecords(stanza: KubernetesStanza, run: Run, live: LiveService, parts: Parts, zone: string): Records {
   const owner = `${live.name}.${live.namespace}.svc.${zone}`
   const headless = live.type !== 'ExternalName' && (live.clusterIPs.length === 0 || live.clusterIPs[0] === 'None')
-  if (stanza.ignoreEmpty && live.type !== 'ExternalName' && !headless && endpointsOf(live).length === 0) return 'missing'
+  if (stanza.ignoreEmpty && live.type !== 'ExternalName' && !headless && endpointsOf(live).length === 0)
+    return 'missing'
   if (live.type === 'ExternalName') {
     if (parts.endpoint !== undefined || parts.port !== undefined) return 'missing'
     const host = live.externalName ?? ''
@@ -138,16 +151,24 @@ function endpointLabel(endpoint: Endpoint, stanza: KubernetesStanza, run: Run): 
 }
 
 function portFits(parts: Parts, port: ServicePort): boolean {
-  const fits = (asked: string | undefined, have: string) => asked === undefined || asked.toLowerCase() === have.toLowerCase()
+  const fits = (asked: string | undefined, have: string) =>
+    asked === undefined || asked.toLowerCase() === have.toLowerCase()
   return fits(parts.port, port.name ?? '') && fits(parts.protocol, port.protocol)
 }
 
 /** In: a reverse name. Out: names of the Services or endpoints behind the address; undefined when the name is no full reverse name. */
-export function namesOfAddress(stanza: KubernetesStanza, cluster: LiveCluster, run: Run, name: string): string[] | undefined {
+export function namesOfAddress(
+  stanza: KubernetesStanza,
+  cluster: LiveCluster,
+  run: Run,
+  name: string,
+): string[] | undefined {
   const ip = readAddress(addressOfReverseName(name) ?? '')?.text
   if (ip === undefined) return undefined
   const same = (other: string) => readAddress(other)?.text === ip
-  const seen = cluster.services.filter((live) => stanza.namespaces.length === 0 || stanza.namespaces.includes(live.namespace))
+  const seen = cluster.services.filter(
+    (live) => stanza.namespaces.length === 0 || stanza.namespaces.includes(live.namespace),
+  )
   const service = seen.find((live) => live.clusterIPs.some(same))
   const full = (live: LiveService) => `${live.name}.${live.namespace}.svc.${stanza.clusterZone}`
   if (service !== undefined) return [full(service)]

@@ -39,7 +39,8 @@ export function kubernetesStep(stanza: KubernetesStanza): Step {
         run.claim({...place, why: `zone ${zone}`})
         throw new AnswerUnknown(`the Services of zone ${zone} are not known here`)
       }
-      if (stanza.selects) run.note('kubernetes filters by labels: a Service it does not select is as if it were not there')
+      if (stanza.selects)
+        run.note('kubernetes filters by labels: a Service it does not select is as if it were not there')
       const {type} = request.question
       if (type === 'AXFR' || type === 'IXFR') return 'REFUSED'
       const found = answer({stanza, cluster, run, zone, edns: request.edns}, asked, type)
@@ -56,14 +57,22 @@ export function kubernetesStep(stanza: KubernetesStanza): Step {
 
 function soaRecord(stanza: KubernetesStanza, zone: string): DnsRecord {
   const ttl = Math.min(stanza.ttl, 300)
-  return {name: zone, type: 'SOA', ttl, target: `ns.dns.${zone}`, data: `hostmaster.${zone} 0 7200 1800 86400 ${stanza.ttl}`}
+  return {
+    name: zone,
+    type: 'SOA',
+    ttl,
+    target: `ns.dns.${zone}`,
+    data: `hostmaster.${zone} 0 7200 1800 86400 ${stanza.ttl}`,
+  }
 }
 
 function answer(lookup: Lookup, asked: string, type: string): Sections | 'missing' {
   const {stanza, cluster, run, zone} = lookup
   const name = asked.toLowerCase()
   if (name === `ns.dns.${zone}` || (type === 'NS' && name === zone)) {
-    throw new AnswerUnknown("the addresses of the DNS Service itself, which kubernetes gives as its zone's name servers, are not known here")
+    throw new AnswerUnknown(
+      "the addresses of the DNS Service itself, which kubernetes gives as its zone's name servers, are not known here",
+    )
   }
   const records = (): Records => recordsOf(stanza, cluster, run, name, zone)
   switch (type) {
@@ -105,7 +114,12 @@ function answer(lookup: Lookup, asked: string, type: string): Sections | 'missin
 }
 
 /** Addresses of a name, the CNAME of an ExternalName and what is behind it. */
-function addresses(lookup: Lookup, asked: string, type: string, previous: readonly DnsRecord[]): DnsRecord[] | 'missing' {
+function addresses(
+  lookup: Lookup,
+  asked: string,
+  type: string,
+  previous: readonly DnsRecord[],
+): DnsRecord[] | 'missing' {
   const {stanza, cluster, run, zone} = lookup
   const name = asked.toLowerCase()
   const found = recordsOf(stanza, cluster, run, name, zone)

@@ -32,7 +32,15 @@ export function rewriteQuestion(rules: readonly RewriteRule[], asked: Question, 
   for (const [index, rule] of rules.entries()) {
     if (ended !== undefined) {
       const would = rule.field === 'name' && applyRule(rule, asked).kind === 'rewrote'
-      traces.push({index, rule, outcome: 'unreached', before: question, after: question, stopped: false, shadowed: would})
+      traces.push({
+        index,
+        rule,
+        outcome: 'unreached',
+        before: question,
+        after: question,
+        stopped: false,
+        shadowed: would,
+      })
       continue
     }
     const before = question
@@ -68,7 +76,10 @@ function serve(rules: readonly RewriteRule[], run: Run, write: Writer, request: 
   run.rules(result.traces)
   request.edns = result.edns
   if (result.ended === 'unknown') throw new AnswerUnknown('a rewrite pattern cannot be judged')
-  if (result.ended === 'illegal') return 'SERVFAIL'
+  if (result.ended === 'illegal') {
+    run.fault.raised = true
+    return 'SERVFAIL'
+  }
   request.question = result.question
   if (result.ended === 'end' && result.replyRules.length === 0) return next(write, request)
   const revert: Writer = (message) => write(revertReply(message, result.replyRules, asked, run))

@@ -5,7 +5,7 @@ import {isSubdomain, longestZone, questionName} from '../dns-name.ts'
 import type {DnsMessage} from '../message.ts'
 import {copyRequest, optRecord, replyTo} from '../message.ts'
 import type {Run, Step} from '../run.ts'
-import {AnswerUnknown} from '../run.ts'
+import {AnswerUnknown, ServerPanic} from '../run.ts'
 
 interface Place {
   readonly line: number
@@ -42,12 +42,14 @@ export function minimalStep(place: Place): Step {
   return {
     plugin: 'minimal',
     ...place,
-    serve: (_, write, request, next) => {
+    serve: (run, write, request, next) => {
       let written: DnsMessage | undefined
+      run.fault.raised = false
       const rcode = next((message) => {
         written = message
       }, request)
-      if (written === undefined) return rcode
+      if (run.fault.raised) return rcode
+      if (written === undefined) throw new ServerPanic('minimal has no message to write')
       const good = written.rcode === 'NOERROR' && written.answer.length > 0
       write(good ? {...written, authority: [], additional: []} : written)
       return 'NOERROR'
@@ -67,7 +69,8 @@ export function aclStep(stanzas: readonly AclStanza[], place: Place): Step {
         if (zone === undefined) continue
         const policy = stanza.policies.find(
           (candidate) =>
-            (candidate.types?.includes(request.question.type) ?? true) && clientIn(candidate.networks, run.client.address),
+            (candidate.types?.includes(request.question.type) ?? true) &&
+            clientIn(candidate.networks, run.client.address),
         )
         if (policy === undefined) continue
         if (policy.action === 'allow') break
@@ -91,7 +94,9 @@ function clientIn(networks: readonly string[] | undefined, client: string | unde
 /** In: a CIDR and an address as bits. Out: whether it lies in it. */
 export function inNetwork(network: string, bits: string): boolean {
   const parsed = readNetwork(network)
-  return parsed !== undefined && parsed.bits.length === bits.length && bits.startsWith(parsed.bits.slice(0, parsed.length))
+  return (
+    parsed !== undefined && parsed.bits.length === bits.length && bits.startsWith(parsed.bits.slice(0, parsed.length))
+  )
 }
 
 /** `erratic` drops every second query by default, so only what it would say is told. */
@@ -167,7 +172,10 @@ export function strangerStep(plugin: string, place: Place): Step {
 }
 
 /** `autopath` walks the search path of the client in its stead, behind it in the chain. Source: plugin/autopath. */
-export function autopathStep(stanza: AutopathStanza, searchOf: (run: Run, name: string) => readonly string[] | undefined): Step {
+export function autopathStep(
+  stanza: AutopathStanza,
+  searchOf: (run: Run, name: string) => readonly string[] | undefined,
+): Step {
   return {
     plugin: 'autopath',
     line: stanza.line,
@@ -191,7 +199,9 @@ export function autopathStep(stanza: AutopathStanza, searchOf: (run: Run, name: 
         const reply: DnsMessage | undefined = message
         first ??= {rcode, message: reply}
         if (reply === undefined || reply.rcode === 'NXDOMAIN') continue
-        run.note(`autopath answers ${asked.name} with what ${attempt.question.name} gives; rewrite rules for that name do not fire`)
+        run.note(
+          `autopath answers ${asked.name} with what ${attempt.question.name} gives; rewrite rules for that name do not fire`,
+        )
         const alias = {name: asked.name, type: 'CNAME', ttl: 0, target: attempt.question.name, data: ''}
         write({...reply, question: asked, answer: suffix === head ? reply.answer : [alias, ...reply.answer]})
         return rcode

@@ -4,7 +4,7 @@ import {executeTemplate} from '../go-template.ts'
 import type {DnsRecord} from '../message.ts'
 import {optRecord, replyTo} from '../message.ts'
 import {recordOf} from '../record-text.ts'
-import type {Step} from '../run.ts'
+import type {Run, Step} from '../run.ts'
 import {AnswerUnknown} from '../run.ts'
 
 /** The `template` plugin of a block: its stanzas are tried in file order. Source: plugin/template/template.go. */
@@ -26,10 +26,20 @@ export function templateStep(stanzas: readonly TemplateStanza[]): Step {
         const found = findPattern(stanza, name)
         if (found === undefined) {
           if (stanza.fallthrough.some((through) => isSubdomain(through, name))) continue
-          run.claim({plugin: 'template', file: stanza.file, line: stanza.line, why: `zone ${zone}, no pattern matches, no fallthrough`})
+          run.claim({
+            plugin: 'template',
+            file: stanza.file,
+            line: stanza.line,
+            why: `zone ${zone}, no pattern matches, no fallthrough`,
+          })
           return 'SERVFAIL'
         }
-        run.claim({plugin: 'template', file: stanza.file, line: stanza.line, why: `zone ${zone}, pattern ${found.source}`})
+        run.claim({
+          plugin: 'template',
+          file: stanza.file,
+          line: stanza.line,
+          why: `zone ${zone}, pattern ${found.source}`,
+        })
         if (stanza.rcode === 'SERVFAIL') return 'SERVFAIL'
         const data = {
           Zone: zone,
@@ -46,7 +56,7 @@ export function templateStep(stanzas: readonly TemplateStanza[]): Step {
         const answer: DnsRecord[] = []
         for (const text of stanza.answers) {
           const record = make(text)
-          if (record === undefined) return 'SERVFAIL'
+          if (record === undefined) return failed(run)
           answer.push(record)
           if (record.type !== 'CNAME' || record.target === undefined || !['A', 'AAAA'].includes(question.type)) continue
           const more = run.lookup(record.target, question.type, request.edns, `template, line ${stanza.line}`)
@@ -54,7 +64,7 @@ export function templateStep(stanzas: readonly TemplateStanza[]): Step {
         }
         const additional = stanza.additional.map(make)
         const authority = stanza.authority.map(make)
-        if ([...additional, ...authority].includes(undefined)) return 'SERVFAIL'
+        if ([...additional, ...authority].includes(undefined)) return failed(run)
         const known = (records: readonly (DnsRecord | undefined)[]) => records.filter((record) => record !== undefined)
         write(
           replyTo(request, stanza.rcode, {
@@ -68,6 +78,12 @@ export function templateStep(stanzas: readonly TemplateStanza[]): Step {
       return next(write, request)
     },
   }
+}
+
+/** A record text that is no record. */
+function failed(run: Run): string {
+  run.fault.raised = true
+  return 'SERVFAIL'
 }
 
 function findPattern(

@@ -412,7 +412,9 @@ class PatternParser {
 function literalOf(codePoint: number, fold: boolean): Node {
   if (!fold) return {t: 'char', codePoint}
   const orbit = foldOrbit(codePoint)
-  return orbit.length === 1 ? {t: 'char', codePoint} : {t: 'set', set: setOf(orbit.map((other) => [other, other] as const))}
+  return orbit.length === 1
+    ? {t: 'char', codePoint}
+    : {t: 'set', set: setOf(orbit.map((other) => [other, other] as const))}
 }
 
 function concatOf(items: readonly Node[]): Node {

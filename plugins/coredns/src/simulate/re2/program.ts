@@ -152,7 +152,9 @@ class Compiler {
       return this.sequence([...parts, () => this.plus(item, greedy)])
     }
     const required: (() => Fragment)[] = Array.from({length: min}, () => () => this.compile(item))
-    return max === min ? this.sequence(required) : this.sequence([...required, () => this.optional(item, max - min, greedy)])
+    return max === min
+      ? this.sequence(required)
+      : this.sequence([...required, () => this.optional(item, max - min, greedy)])
   }
 
   /** `x?` nested `count` times: (x(x(x)?)?)?, built without recursion. */

@@ -27,7 +27,8 @@ export class StateCache {
   constructor(program: Program) {
     this.program = program
     this.usable = program.code.every(
-      (instruction) => instruction.op !== 'assert' || instruction.kind === 'text-begin' || instruction.kind === 'text-end',
+      (instruction) =>
+        instruction.op !== 'assert' || instruction.kind === 'text-begin' || instruction.kind === 'text-end',
     )
   }
 
