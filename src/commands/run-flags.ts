@@ -59,11 +59,12 @@ export const runFlags = {
     summary: 'how CoreDNS pods are asked',
     env: 'SRCIP_VIA',
   })(),
-  owner: Flags.string({
-    summary: 'whose markers and key are used: srcip or ouroboros',
-    default: 'srcip',
+  owner: Flags.option({
+    options: ['srcip', 'ouroboros'] as const,
+    default: 'srcip' as const,
+    summary: 'whose markers and key are used',
     env: 'SRCIP_OWNER',
-  }),
+  })(),
   'allow-empty': Flags.boolean({summary: 'believe an empty list and take every name out', env: 'SRCIP_ALLOW_EMPTY'}),
   'relist-interval': durationFlag('relist-interval', {
     summary: 'how often each source is compared with a fresh list',

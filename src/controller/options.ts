@@ -23,7 +23,7 @@ export interface RunOptions {
   /** `NAMESPACE/NAME` of the DNS Service where there are several. */
   readonly dnsService: string | undefined
   readonly via: 'auto' | 'api' | 'direct'
-  readonly owner: string
+  readonly owner: 'srcip' | 'ouroboros'
   readonly allowEmpty: boolean
   readonly relistMs: number
   readonly verifyTimeoutMs: number

@@ -33,9 +33,9 @@ export interface OutputView {
   /** What an event about this output regards. */
   readonly object: ObjectRef | undefined
   /** Field managers of the text, for messages about foreign writers. */
-  readonly managers: readonly string[]
-  /** Plans, writes nothing. `allowEmpty`: an empty set takes our part out. */
-  plan(names: readonly Published[]): OutputPlan
+  managers(): Promise<readonly string[]>
+  /** Plans, writes nothing. `spared`: names that keep their own answer under a wanted wildcard. */
+  plan(names: readonly Published[], spared: readonly string[]): OutputPlan
 }
 
 export interface OutputPlan {
@@ -54,7 +54,12 @@ export interface OutputPlan {
 /** How far a write is proved. */
 export interface Proof {
   readonly verdict: 'done' | 'failed' | 'unconfirmed'
-  readonly details: readonly {readonly subject: string; readonly verdict: string; readonly reason?: string}[]
+  readonly details: readonly {
+    readonly subject: string
+    readonly verdict: string
+    readonly reason?: string
+    readonly afterMs?: number
+  }[]
 }
 
 export interface WrittenOutput {

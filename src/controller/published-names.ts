@@ -1,3 +1,5 @@
+import {posix} from 'node:path'
+import type {DnsState} from '../cluster-dns/types.ts'
 import type {Host} from '../model/hosts.ts'
 import type {Published} from './names-guard.ts'
 
@@ -116,4 +118,27 @@ class PatternReader {
     }
     return rest === '' || rest.startsWith('|') || rest.startsWith(')') ? 'end' : undefined
   }
+}
+
+const markerBegin = '# === BEGIN '
+const markerEnd = '# === END '
+
+/**
+ * The names of ours in a state of cluster DNS: between our markers, and in the key of ours that a glob imports. Lines whose
+ * markers were taken away are not counted: if they are still wanted they are written again, and the editor finds them by
+ * their target.
+ */
+export function publishedInState(state: Pick<DnsState, 'corefile' | 'files'>, owner: string): Published[] {
+  const lines: string[] = []
+  let inside = false
+  for (const line of Buffer.from(state.corefile.bytes).toString('utf8').split(/\r?\n/)) {
+    const text = line.trim()
+    if (text.startsWith(`${markerBegin}${owner}`)) inside = true
+    else if (text.startsWith(`${markerEnd}${owner}`)) inside = false
+    else if (inside) lines.push(text)
+  }
+  for (const [path, bytes] of state.files) {
+    if (posix.basename(path).startsWith(`${owner}.`)) lines.push(...Buffer.from(bytes).toString('utf8').split(/\r?\n/))
+  }
+  return publishedNames(lines)
 }

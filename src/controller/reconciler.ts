@@ -1,4 +1,4 @@
-import {collectHosts} from '../hosts/index.ts'
+import {collectHosts, readName} from '../hosts/index.ts'
 import type {HostCollection, HostOptions} from '../hosts/index.ts'
 import {hasStatus, sleep} from '../kube/index.ts'
 import type {Clock, Log} from '../kube/index.ts'
@@ -109,7 +109,7 @@ export class Reconciler {
     const {output, sources, conditions, log} = this.#options
     const targets = sources.proxies().map((proxy) => proxy.target)
     const view = await output.read(targets, signal)
-    if (this.#takenOut(view)) return {result: 'again', afterMs: this.#foreign.pauseMs}
+    if (await this.#takenOut(view)) return {result: 'again', afterMs: this.#foreign.pauseMs}
 
     let collection = this.#collect()
     let verdict = this.#guard(view, collection, false)
@@ -122,7 +122,7 @@ export class Reconciler {
     this.#remember(collection)
     this.#sayKept(verdict, view)
 
-    const plan = view.plan(verdict.names)
+    const plan = view.plan(verdict.names, sparedNames(collection))
     this.#options.observer?.onHosts?.(plan.published.length)
     this.#options.observer?.onBytes?.(plan.bytes)
     this.#sayRefused(plan, view)
@@ -261,15 +261,16 @@ export class Reconciler {
   }
 
   /** True while we stay away because somebody else keeps taking our names out. */
-  #takenOut(view: OutputView): boolean {
+  async #takenOut(view: OutputView): Promise<boolean> {
     const mine = this.#written
     if (mine === undefined) return false
     const now = new Set(view.published.map(keyOf))
     if ([...mine].every((key) => now.has(key))) return false
     this.#written = undefined
     this.#options.observer?.onForeignRewrite?.()
-    const managers = view.managers.length === 0 ? 'an unknown manager' : view.managers.join(', ')
-    this.#options.log.warn('our names were taken out by another writer', {managers: view.managers})
+    const names = await view.managers()
+    const managers = names.length === 0 ? 'an unknown manager' : names.join(', ')
+    this.#options.log.warn('our names were taken out by another writer', {managers: names})
     if (!this.#foreign.note()) return false
     this.#options.conditions.raise('foreign-writer', {
       reason: 'ForeignWriter',
@@ -326,4 +327,16 @@ function differenceOf(before: readonly Published[], after: readonly Published[])
     added: after.filter((entry) => !old.has(keyOf(entry))).map((entry) => entry.name),
     removed: before.filter((entry) => !now.has(keyOf(entry))).map((entry) => entry.name),
   }
+}
+
+/** Names that are known and not wanted: under a wanted wildcard they keep the answer that they have. */
+function sparedNames(collection: HostCollection): string[] {
+  const wanted = new Set(collection.hosts.map((host) => host.name))
+  const names = collection.excluded.map((entry) => entry.name)
+  return [...new Set(names)].filter((name) => name !== '' && !wanted.has(name) && isExactName(name))
+}
+
+function isExactName(name: string): boolean {
+  const read = readName(name)
+  return read.ok && !read.wildcard
 }

@@ -27,7 +27,7 @@ export class MemoryOutput implements Output {
     return Promise.resolve({
       published: names,
       object: {apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kube-system', name: 'coredns'},
-      managers: this.managers,
+      managers: () => Promise.resolve(this.managers),
       plan: (wanted) => this.#plan(names, version, wanted),
     })
   }
