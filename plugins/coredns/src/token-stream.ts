@@ -10,7 +10,7 @@ interface Frame {
 const nowhere: readonly ImportUse[] = []
 
 /** Words CoreDNS would have to hold at once before this reader gives up on a file of nested imports. */
-const tokenLimit = 4_000_000
+const tokenLimit = 2_000_000
 
 /** An expansion larger than any real file: CoreDNS would run out of memory. */
 export class TooManyTokens extends Error {}
