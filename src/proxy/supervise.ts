@@ -3,12 +3,15 @@ import {lookup} from 'node:dns/promises'
 import {isIP} from 'node:net'
 import {networkInterfaces} from 'node:os'
 import {systemClock, type Clock} from './clock.ts'
-import type {EngineEvents, RelayEngine} from './engine.ts'
+import type {EngineEvents, RelayEngine} from './engines/engine.ts'
 import {HealthServer, type Check} from './health.ts'
 import {plainAddress} from './header/address.ts'
 import {limitLog, type Log} from './log.ts'
 import {renderMetrics} from './metrics.ts'
-import {NodeRelay} from './node-relay.ts'
+import {workerVariable} from './engines/messages.ts'
+import {NodeRelay} from './engines/node.ts'
+import {runWorker} from './engines/worker.ts'
+import {WorkersEngine} from './engines/workers.ts'
 import type {ProxyOptions} from './options.ts'
 import {instanceLength} from './target/probe-bytes.ts'
 import {probe} from './target/probe.ts'
@@ -32,6 +35,10 @@ export async function superviseProxy(
   options: ProxyOptions,
   {log: write, signal, clock = systemClock}: SuperviseOptions,
 ): Promise<number> {
+  if (process.env[workerVariable] !== undefined) {
+    await runWorker(options)
+    return 0
+  }
   const log = limitLog(clock, write)
   const instance = randomBytes(instanceLength / 2).toString('hex')
   let target: Target | undefined
@@ -40,7 +47,7 @@ export async function superviseProxy(
     loopSeen: (service) => target?.loopSeen(service),
     exhausted: () => target?.hurry(),
   }
-  const engine = await createEngine(options, instance, clock, events)
+  const engine = createEngine(options, instance, clock, events)
   target = new Target(
     options,
     {
@@ -66,13 +73,14 @@ export async function superviseProxy(
   // Health first: a probe must find the reason why a port could not be had, or why the target does not answer.
   const healthPort = healthAddress && (await health.listen(healthAddress.host, healthAddress.port))
   try {
+    const known = target.start()
     await engine.start()
     warnAboutOptions(options, log)
     log(
       'listening',
       `${engine.name} engine: ${options.ports.map((spec) => `port ${spec.service} on ${options.listenAddress}:${spec.listen}`).join(', ')}${healthAddress ? `, health on ${healthAddress.host}:${healthPort}` : ''}`,
     )
-    void target.start()
+    void known
     await aborted(signal)
     state.isDraining = true
     return await drain(options, engine, log)
@@ -83,12 +91,8 @@ export async function superviseProxy(
   }
 }
 
-async function createEngine(
-  options: ProxyOptions,
-  instance: string,
-  clock: Clock,
-  events: EngineEvents,
-): Promise<RelayEngine> {
+function createEngine(options: ProxyOptions, instance: string, clock: Clock, events: EngineEvents): RelayEngine {
+  if (options.workers > 1) return new WorkersEngine(options, instance, clock, events)
   return new NodeRelay({options, instance, isShared: false, maxConnections: options.maxConnections}, clock, events)
 }
 

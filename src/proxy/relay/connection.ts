@@ -199,7 +199,9 @@ export class Connection implements LegOwner {
 
   #begin(destination?: Endpoint): void {
     this.#state = 'connecting'
-    if (destination) this.#destination = destination
+    // A header whose ends are of two families cannot be passed on as it is; the destination of the socket may do.
+    if (destination && destination.address.includes(':') === this.#source?.address.includes(':'))
+      this.#destination = destination
     this.#startedAt = this.port.clock.now()
     this.port.connect.start(this)
     this.#round()

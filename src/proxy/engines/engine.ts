@@ -1,5 +1,5 @@
-import type {PortCounters, ProcessUsage} from './metrics.ts'
-import type {Route} from './target/target.ts'
+import type {PortCounters, ProcessUsage} from '../metrics.ts'
+import type {Route} from '../target/target.ts'
 
 /** What an engine tells the process that supervises it. */
 export interface EngineEvents {

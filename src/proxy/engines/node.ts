@@ -1,14 +1,14 @@
 import {readdirSync} from 'node:fs'
 import {monitorEventLoopDelay} from 'node:perf_hooks'
-import type {Clock} from './clock.ts'
+import type {Clock} from '../clock.ts'
 import type {EngineEvents, RelayEngine} from './engine.ts'
-import {newCounters, type PortCounters, type ProcessUsage} from './metrics.ts'
-import type {PortSpec, ProxyOptions} from './options.ts'
-import {BufferPool} from './relay/buffers.ts'
-import type {Connection} from './relay/connection.ts'
-import {RelayPort, type Candidate, type RelayShared} from './relay/port.ts'
-import {probeSender} from './target/probe-bytes.ts'
-import type {Route} from './target/target.ts'
+import {newCounters, type PortCounters, type ProcessUsage} from '../metrics.ts'
+import type {PortSpec, ProxyOptions} from '../options.ts'
+import {BufferPool} from '../relay/buffers.ts'
+import type {Connection} from '../relay/connection.ts'
+import {RelayPort, type Candidate, type RelayShared} from '../relay/port.ts'
+import {probeSender} from '../target/probe-bytes.ts'
+import type {Route} from '../target/target.ts'
 
 /** Bytes that all large read buffers of one process may take. */
 const bufferBudget = 128 * 1024 * 1024
