@@ -1,3 +1,5 @@
+import type {KubeObject} from '../../model/kubernetes.ts'
+
 /** A name of an Ingress and the Services behind it. */
 export interface HostRoute {
   /** Host as the Ingress writes it; `*.` in front spans one label. */
@@ -67,4 +69,33 @@ function hostOf(name: string, hosts: ReadonlySet<string>): string | undefined {
 
 function normal(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
+}
+
+/** The routes of one Ingress: each rule's host with the Services of its paths, or of the default backend. */
+export function routesOfIngress(object: KubeObject): HostRoute[] {
+  const {namespace = 'default', name} = object.metadata
+  const spec = recordOf(object['spec'])
+  const fallback = serviceOf(spec['defaultBackend'], namespace)
+  return listOf(spec['rules']).flatMap((entry) => {
+    const rule = recordOf(entry)
+    const host = rule['host']
+    if (typeof host !== 'string' || host === '') return []
+    const paths = listOf(recordOf(rule['http'])['paths']).flatMap((path) =>
+      serviceOf(recordOf(path)['backend'], namespace),
+    )
+    return [{host, source: `ingress/${namespace}/${name}`, services: paths.length > 0 ? paths : fallback}]
+  })
+}
+
+function serviceOf(backend: unknown, namespace: string): string[] {
+  const name = recordOf(recordOf(backend)['service'])['name']
+  return typeof name === 'string' ? [`${namespace}/${name}`] : []
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }

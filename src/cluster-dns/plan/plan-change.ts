@@ -2,6 +2,7 @@ import {
   parseCorefile,
   parseVersion,
   planEdit,
+  type EditNote,
   type EditPlan,
   type EditRequest,
   type HostRefusal,
@@ -292,7 +293,7 @@ function acceptedChange(
     warnings: [
       ...warnings,
       ...uncovered.map((host) => `${host.name} is not covered: it is a wildcard (--wildcards takes it)`),
-      ...plan.notes.map((note) => (note.at === undefined ? note.text : `${note.text} (line ${note.at.line})`)),
+      ...plan.notes.map((note) => noteText(note, state)),
       ...ownerWarnings(state, request, files.length > 0 && main !== undefined),
       ...(wanted === 0 && uncovered.length === 0 && request.operation === 'apply' ? ['no host is wanted'] : []),
     ],
@@ -317,6 +318,14 @@ function ownAddresses({state, request, clusterDomain, sorted}: Context): string[
     (name) => checkTarget(readTarget(name, clusterDomain), state.services ?? new Map()).target?.addresses ?? [],
   )
   return [...new Set([...named, ...[...sorted.targets.values()].flatMap((target) => target.addresses)])]
+}
+
+function noteText(note: EditNote, state: DnsState): string {
+  if (note.code === 'NoReload') {
+    const {namespace = 'kube-system', workload = {kind: 'Deployment', name: 'coredns'}} = state.location ?? {}
+    return `reload is not loaded: CoreDNS reads the change at its next start only; kubectl -n ${namespace} rollout restart ${workload.kind.toLowerCase()}/${workload.name}`
+  }
+  return note.at === undefined ? note.text : `${note.text} (line ${note.at.line})`
 }
 
 function exitCodeFor(refused: readonly CorednsRefusal[], nothingTaken: boolean): number {

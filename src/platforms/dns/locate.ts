@@ -31,7 +31,11 @@ export interface DnsPod {
 /** Where cluster DNS lives, all the way from the Service to the bytes. Plain data. */
 export interface DnsLocation {
   readonly namespace: string
-  readonly service: {readonly name: string; readonly clusterIPs: readonly string[]}
+  readonly service: {
+    readonly name: string
+    readonly clusterIPs: readonly string[]
+    readonly selector?: Readonly<Record<string, string>>
+  }
   /** The workload that a restart would have to roll, when one is known. */
   readonly workload?: {readonly kind: string; readonly name: string}
   readonly container: {readonly name: string; readonly image: string; readonly version?: string}
@@ -124,7 +128,11 @@ export function locateClusterDns(objects: DnsObjects, options: LocateOptions = {
   const nodeLocal = detectNodeLocalDns(objects, service.clusterIPs)
   return {
     namespace,
-    service: {name: service.metadata.name, clusterIPs: service.clusterIPs},
+    service: {
+      name: service.metadata.name,
+      clusterIPs: service.clusterIPs,
+      ...(service.selector === undefined ? {} : {selector: service.selector}),
+    },
     ...(chosen.workload === undefined ? {} : {workload: chosen.workload}),
     container: {
       name: chosen.container.name,
@@ -269,7 +277,8 @@ function identity(configMap: ConfigMapView): {uid?: string; resourceVersion?: st
   return {...(uid === undefined ? {} : {uid}), ...(resourceVersion === undefined ? {} : {resourceVersion})}
 }
 
-function describePod(pod: PodView): DnsPod {
+/** A pod as a proof counts it. */
+export function describePod(pod: PodView): DnsPod {
   const reason =
     pod.metadata.deletionTimestamp !== undefined
       ? 'is being deleted'

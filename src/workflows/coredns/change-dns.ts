@@ -35,7 +35,8 @@ export async function changeDns<State, Change, Baseline, Written>(
     changed: false,
     detail: summary(document),
   })
-  if (document.exitCode === exitCodes.Precondition) return resultOf(options, document, 'refused', undefined)
+  if (document.exitCode === exitCodes.Precondition || document.exitCode === exitCodes.Conflict)
+    return resultOf(options, document, 'refused', undefined)
   if (change === undefined) return await confirmStanding(ports, state, document, options)
   if (options.dryRun === 'client') return resultOf(options, document, 'planned', undefined)
   await ports.check(state, change, signal)
@@ -43,10 +44,11 @@ export async function changeDns<State, Change, Baseline, Written>(
     await ports.write(change, 'server', signal)
     return resultOf(options, document, 'planned', undefined)
   }
-  if (!(await options.approve(document)))
-    throw new SrcipError('Usage', 'nothing was written: the change was not confirmed')
+  // the lock before the question: nobody should confirm a diff that cannot be written
   const lock = await ports.lock(state, signal)
   try {
+    if (!(await options.approve(document)))
+      throw new SrcipError('Usage', 'nothing was written: the change was not confirmed')
     return await writeAndProve(
       ports,
       state,

@@ -1,0 +1,117 @@
+import {parseVersion} from '../../../plugins/coredns/src/index.ts'
+import {readCorefileFile} from '../../cluster-dns/corefile-file.ts'
+import {planCorednsChange, type CorednsChange} from '../../cluster-dns/plan/plan-change.ts'
+import type {CorednsPlanRequest} from '../../cluster-dns/plan/request.ts'
+import {stateOfFile} from '../../cluster-dns/state.ts'
+import type {DnsState} from '../../cluster-dns/types.ts'
+import type {KubeClient} from '../../kube/index.ts'
+import {SrcipError} from '../../model/errors.ts'
+import {
+  defaultTarget,
+  findProxies,
+  namesHosts,
+  wantedFromCluster,
+  wantedFromFlags,
+  type HostFlagValues,
+  type Wanted,
+} from './wanted.ts'
+
+/** Flags that shape a plan, as the parser gives them. */
+export interface PlanFlagValues extends HostFlagValues {
+  readonly filename?: string | undefined
+  readonly owner: 'srcip' | 'ouroboros'
+  readonly wildcards?: boolean
+  readonly before?: boolean
+  readonly repair?: boolean
+  readonly mode?: 'auto' | 'import'
+  readonly 'allow-empty'?: boolean
+  readonly 'restart-coredns'?: boolean
+  readonly force?: boolean
+  readonly 'cluster-domain'?: string | undefined
+  readonly 'coredns-version'?: string | undefined
+}
+
+/** --coredns-version, checked. */
+export function corednsVersion(flags: Pick<PlanFlagValues, 'coredns-version'>): string | undefined {
+  const text = flags['coredns-version']
+  if (text === undefined || parseVersion(text) !== undefined) return text?.replace(/^v/, '')
+  throw new SrcipError('Usage', `--coredns-version expects a release such as 1.14.7, not ${JSON.stringify(text)}`)
+}
+
+/** --cluster-domain, checked: lower case, no final dot. */
+export function clusterDomain(flags: Pick<PlanFlagValues, 'cluster-domain'>): string | undefined {
+  const text = flags['cluster-domain']?.toLowerCase().replace(/\.$/, '')
+  if (
+    text === undefined ||
+    /^(?:[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
+  )
+    return text
+  throw new SrcipError('Usage', `--cluster-domain expects a zone such as cluster.local, not ${JSON.stringify(text)}`)
+}
+
+/** The request behind the flags, whichever way the names were found. */
+export function planRequest(
+  operation: CorednsPlanRequest['operation'],
+  flags: PlanFlagValues,
+  wanted: Omit<Wanted, 'warnings'>,
+): CorednsPlanRequest {
+  const domain = clusterDomain(flags)
+  return {
+    operation,
+    hosts: wanted.hosts,
+    targets: wanted.targets,
+    spared: wanted.spared,
+    circles: wanted.circles,
+    owner: flags.owner,
+    wildcards: flags.wildcards === true,
+    before: flags.before === true,
+    repair: flags.repair === true,
+    allowEmpty: flags['allow-empty'] === true,
+    restartCoredns: flags['restart-coredns'] === true,
+    force: flags.force === true,
+    mode: flags.mode ?? 'auto',
+    ...(domain === undefined ? {} : {clusterDomain: domain}),
+  }
+}
+
+/** Everything `-f` gives: the state, the plan, and the request it was made from. */
+export interface FilePlan {
+  readonly state: DnsState
+  readonly planned: CorednsChange
+}
+
+/**
+ * Plans on a Corefile that was given with -f; the cluster is never asked. `apply` needs hosts from the flags: without one it is a
+ * usage error, since a file has no Ingresses.
+ */
+export async function planOnFile(operation: CorednsPlanRequest['operation'], flags: PlanFlagValues): Promise<FilePlan> {
+  const path = flags.filename ?? '-'
+  const version = corednsVersion(flags)
+  const target = flags.target ?? defaultTarget
+  if (operation === 'apply' && !namesHosts(flags) && flags['allow-empty'] !== true) {
+    throw new SrcipError('Usage', 'with -f the names must be given: the cluster is not asked for its Ingresses', {
+      hints: ['add --host NAME, or --hosts-file FILE'],
+    })
+  }
+  const wanted = operation === 'apply' ? await wantedFromFlags(flags, target) : withoutHosts([target])
+  const state = stateOfFile(path, await readCorefileFile(path), version)
+  return {state, planned: planCorednsChange(state, planRequest(operation, flags, wanted))}
+}
+
+/** What is wanted of a cluster. */
+export async function wantedOfCluster(
+  operation: CorednsPlanRequest['operation'],
+  client: KubeClient,
+  flags: PlanFlagValues,
+  signal: AbortSignal,
+) {
+  const wanted =
+    operation === 'apply'
+      ? await wantedFromCluster(client, flags, signal)
+      : withoutHosts((await findProxies(client, flags.target, signal)).map((proxy) => proxy.target))
+  return {...planRequest(operation, flags, wanted), warnings: wanted.warnings}
+}
+
+function withoutHosts(targets: readonly string[]): Wanted {
+  return {hosts: [], targets: [...new Set([...targets, defaultTarget])], spared: [], circles: new Map(), warnings: []}
+}
