@@ -3,19 +3,25 @@ import {SrcipError} from '../model/errors.ts'
 import {header} from './client.ts'
 import {ContentMismatch, DigestCheck} from './digest.ts'
 import {refusedBy, RegistryError} from './errors.ts'
+import type {BulkSink} from './http/bulk-read.ts'
 import {isRetryFault} from './http/retry.ts'
 import {NetworkFault} from './http/transport.ts'
 import type {Descriptor} from './manifest.ts'
 import {priorities, refuseEncoding, type Repository} from './repository.ts'
 
-/** Takes the bytes of a blob in order. A promise means: no more before it settles. */
-export type Sink = (chunk: Buffer) => Promise<void> | undefined
+/**
+ * Takes the bytes of a blob in order. A promise means: no more before it settles. The memory of a chunk is used again
+ * afterwards, so a sink that keeps bytes copies them.
+ */
+export type Sink = BulkSink
 
 /** Milliseconds without a byte after which a transfer is given up and resumed. */
 export const stallTimeout = 60_000
 /** Bytes of progress after which the count of breaks starts over: a flaky line still finishes. */
 const progressThatCounts = 1024 * 1024
 const mostBreaks = 6
+/** Blobs from this size on are worth a connection of their own where that is possible. */
+const bulkFrom = 4 * 1024 * 1024
 
 /** A small blob as one buffer, verified. */
 export async function readBlob(repository: Repository, descriptor: Descriptor): Promise<Buffer> {
@@ -67,6 +73,11 @@ export async function downloadBlob(
   let breaks = 0
   while (received < descriptor.size || descriptor.size === 0) {
     try {
+      const count: Sink = (chunk) => {
+        received += chunk.length
+        return sink(chunk)
+      }
+      if (descriptor.size >= bulkFrom && (await repository.readBulk(descriptor, received, stallTimeout, count))) return
       const {response, skip} = await openAt(repository, descriptor, received)
       let toSkip = skip
       await pump(response, (chunk) => {
@@ -208,13 +219,16 @@ export async function verified(
   const check = new DigestCheck(descriptor.digest, descriptor.size)
   let last: Buffer | undefined
   await produce((chunk) => {
-    check.update(chunk)
     onBytes?.(chunk.length)
-    if (check.count >= descriptor.size) {
-      last = last === undefined ? chunk : Buffer.concat([last, chunk])
-      return undefined
+    if (check.count + chunk.length < descriptor.size) {
+      // The receiver gets to work first, then the same bytes are hashed while it is busy.
+      const pending = sink(chunk)
+      check.update(chunk)
+      return pending
     }
-    return sink(chunk)
+    check.update(chunk)
+    last = last === undefined ? chunk : Buffer.concat([last, chunk])
+    return undefined
   })
   check.finish()
   if (last !== undefined) await sink(last)

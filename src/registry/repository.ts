@@ -2,6 +2,7 @@ import {SrcipError} from '../model/errors.ts'
 import type {Need} from './auth/authorizer.ts'
 import {type Answer, type Call, header, type RegistryClient, type RegistryHost} from './client.ts'
 import {isDigest, parseDigest} from './digest.ts'
+import type {BulkSink} from './http/bulk-read.ts'
 import {resolveLocation} from './http/redirect.ts'
 import {limits} from './limits.ts'
 import {type Descriptor, type Manifest, readManifest} from './manifest.ts'
@@ -182,6 +183,18 @@ export class Repository {
     return {
       subjectIndexed: header(answer, 'oci-subject') === manifest.subject?.digest && manifest.subject !== undefined,
     }
+  }
+
+  /**
+   * Reads a large blob on a connection of its own, in one reused buffer.
+   * @returns false when this registry needs the usual way (TLS, a proxy, a redirect, a login not known yet)
+   */
+  async readBulk(descriptor: Descriptor, offset: number, stallTimeout: number, sink: BulkSink): Promise<boolean> {
+    const url = new URL(this.state.origin + this.path(`blobs/${descriptor.digest}`))
+    const authorization = await this.state.authorizer.header(this.#need)
+    const headers: Record<string, string> = {'accept-encoding': 'identity'}
+    if (authorization !== undefined) headers['authorization'] = authorization
+    return this.client.transport.readBulk({url, headers, offset, size: descriptor.size, stallTimeout}, sink)
   }
 
   /** One page of descriptors or tags after the other, following Link on the same origin. */

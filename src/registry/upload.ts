@@ -240,30 +240,37 @@ async function sendProduced(
   await commit(target, descriptor, session, form === 'patch' ? Buffer.alloc(0) : body)
 }
 
-/** Writes into a request; waits while its buffer is full, but not longer than a minute without progress. */
+/** Writes into a request; each write is waited for, since its bytes are overwritten afterwards, but no longer than a minute. */
 function sinkInto(to: Writable): Sink {
-  return (chunk) => (to.write(chunk) ? undefined : drained(to))
-}
-
-function drained(to: Writable): Promise<void> {
-  if (to.destroyed) return Promise.reject(new NetworkFault('ECONNRESET', 'the target closed the connection'))
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => done(new NetworkFault('STALL', `the target took no byte for ${stallTimeout / 1000} s`)),
-      stallTimeout,
-    )
-    const done = (error?: Error): void => {
-      clearTimeout(timer)
-      to.off('drain', onDrain)
-      to.off('close', onClose)
-      if (error === undefined) resolve()
-      else reject(error)
-    }
-    const onDrain = (): void => done()
-    const onClose = (): void => done(new NetworkFault('ECONNRESET', 'the target closed the connection'))
-    to.on('drain', onDrain)
-    to.on('close', onClose)
-  })
+  let fail: ((error: Error) => void) | undefined
+  to.once('close', () => fail?.(new NetworkFault('ECONNRESET', 'the target closed the connection')))
+  return (chunk) =>
+    new Promise((resolve, reject) => {
+      if (to.destroyed) {
+        reject(new NetworkFault('ECONNRESET', 'the target closed the connection'))
+        return
+      }
+      const timer = setTimeout(
+        () => reject(new NetworkFault('STALL', `the target took no byte for ${stallTimeout / 1000} s`)),
+        stallTimeout,
+      )
+      fail = (error) => {
+        clearTimeout(timer)
+        reject(error)
+      }
+      to.write(chunk, (error) => {
+        clearTimeout(timer)
+        if (error === null || error === undefined) resolve()
+        else
+          reject(
+            new NetworkFault(
+              (error as NodeJS.ErrnoException).code ?? 'ECONNRESET',
+              `the target: ${error.message}`,
+              error,
+            ),
+          )
+      })
+    })
 }
 
 async function patch(
@@ -318,7 +325,7 @@ async function sendChunks(
   let waiting: Buffer[] = []
   let length = 0
   await produce((chunk) => {
-    waiting.push(chunk)
+    waiting.push(Buffer.from(chunk))
     length += chunk.length
     if (length < size) return undefined
     const whole = Buffer.concat(waiting, length)

@@ -56,6 +56,7 @@ export interface ItemResult {
   /** Set when a platform was chosen: the digest of the index that it comes from. */
   readonly indexDigest?: string
   readonly mediaType: string | undefined
+  readonly configType: string | undefined
   readonly size: number
   readonly extras: readonly {
     readonly kind: string
@@ -116,6 +117,7 @@ class ItemCopy {
   #digest: string | undefined
   #indexDigest: string | undefined
   #mediaType: string | undefined
+  #configType: string | undefined
   #size = 0
   #wrote = false
   #failed: unknown
@@ -137,6 +139,7 @@ class ItemCopy {
       targetDigest: more.targetDigest,
       ...(this.#indexDigest === undefined ? {} : {indexDigest: this.#indexDigest}),
       mediaType: this.#mediaType,
+      configType: this.#configType,
       size: this.#size,
       extras: this.#extras.map(({kind, node, subject, tag}) => ({
         kind,
@@ -162,6 +165,7 @@ class ItemCopy {
     if (present && this.#options.trustManifests) return this.result('unchanged', {targetDigest: this.#digest})
     const graph = await walkGraph(source, {digest: this.#digest}, this.#selection(), heldBy(target), present)
     this.#mediaType = graph.manifest.mediaType
+    this.#configType = graph.manifest.configType
     this.#size = sizeOf(graph)
     this.#noteHoles(graph)
     const blobs = blobsOf(graph)

@@ -5,6 +5,7 @@ import type {Writable} from 'node:stream'
 import {SrcipError} from '../../model/errors.ts'
 import {limits} from '../limits.ts'
 import {cleanText} from '../text.ts'
+import {type BulkRequest, type BulkSink, readBulk} from './bulk-read.ts'
 import {guardedLookup, refuseLiteral, type Reach, reachOf} from './address-guard.ts'
 import {openTunnel} from './tunnel.ts'
 import type {ProxyRules} from './proxy-rules.ts'
@@ -53,6 +54,7 @@ export class Transport {
   readonly #options: TransportOptions
   readonly #agents = new Map<string, http.Agent | https.Agent>()
   readonly #active = new Set<ClientRequest>()
+  readonly #bulk = new Set<(error: Error) => void>()
   readonly #reach = new Map<string, Reach>()
   #stopped: Error | undefined
   /** Requests sent so far. */
@@ -71,6 +73,7 @@ export class Transport {
   stop(reason: Error): void {
     this.#stopped = reason
     for (const request of this.#active) request.destroy(reason)
+    for (const destroy of this.#bulk) destroy(reason)
     this.close()
   }
 
@@ -92,6 +95,27 @@ export class Transport {
       const stale = error instanceof NetworkFault && error.code === 'STALE'
       if (!stale) throw error
       return this.#attempt(request)
+    }
+  }
+
+  /**
+   * Reads a large body on a plain connection of its own.
+   * @returns false where that is not possible or the answer is not the plain one; nothing has reached the sink then
+   */
+  async readBulk(request: Omit<BulkRequest, 'connectTimeout' | 'onOpen'>, sink: BulkSink): Promise<boolean> {
+    if (request.url.protocol !== 'http:' || this.#options.proxies.proxyFor(request.url) !== undefined) return false
+    if (this.#stopped !== undefined) throw this.#stopped
+    this.requests++
+    let ending: ((error: Error) => void) | undefined
+    const onOpen = (destroy: (error: Error) => void): void => {
+      ending = destroy
+      this.#bulk.add(destroy)
+    }
+    const headers = {'User-Agent': this.#options.userAgent, ...request.headers}
+    try {
+      return await readBulk({...request, headers, connectTimeout: this.#options.connectTimeout ?? 10_000, onOpen}, sink)
+    } finally {
+      if (ending !== undefined) this.#bulk.delete(ending)
     }
   }
 

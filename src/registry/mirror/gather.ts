@@ -1,0 +1,126 @@
+import {readFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {fileURLToPath} from 'node:url'
+import {SrcipError} from '../../model/errors.ts'
+import type {RegistryClient} from '../client.ts'
+import {readBlob} from '../download.ts'
+import {readChartFolder, readPackagedChart, searchChart} from '../images/chart.ts'
+import {readPlatformPackage} from '../images/cozystack.ts'
+import {type Found, readInput, wantedOf} from '../images/input.ts'
+import {mergeValues, parseTextValues, valueAt} from '../images/values-text.ts'
+import type {TextValue} from '../images/shapes.ts'
+import {mediaTypes} from '../media-types.ts'
+import {mappedPlace, type SourceMap, type Wanted} from '../plan/planner.ts'
+import {formatReference, parseReference, type Reference, repositoryName} from '../reference.ts'
+import {Repository} from '../repository.ts'
+
+/** Where the things to carry are named. */
+export interface GatherOptions {
+  readonly references: readonly string[]
+  readonly files: readonly string[]
+  /** Values laid over the chart's own, in order. */
+  readonly valuesFiles: readonly string[]
+  /** Folder of a Cozystack release. */
+  readonly cozystack?: string | undefined
+  /** Add this product's own chart and image. */
+  readonly own: boolean
+  /** Images that live Pods run, read by the caller. */
+  readonly live?: Found | undefined
+  readonly sourceMap: readonly SourceMap[]
+}
+
+/** Collects everything to carry, from every source that was given. Reads charts from their registry where they are not on the disk. */
+export async function gather(client: RegistryClient, options: GatherOptions): Promise<Found> {
+  const overlays = (
+    await Promise.all(options.valuesFiles.map(async (path) => parseTextValues(await textOf(path), path)))
+  ).flat()
+  const parts: Found[] = []
+  for (const text of options.references) {
+    const reference = parseReference(text)
+    parts.push({wanted: [{reference, foundIn: ['argument']}], warnings: []})
+    if (reference.chart) parts.push(await imagesOfChart(client, reference, overlays, options.sourceMap))
+  }
+  for (const path of options.files) parts.push(await readInput(path, overlays))
+  if (options.cozystack !== undefined)
+    parts.push(await platformImages(client, options.cozystack, overlays, options.sourceMap))
+  if (options.own) parts.push(await ownImages())
+  if (options.live !== undefined) parts.push(options.live)
+  return {wanted: parts.flatMap(({wanted}) => wanted), warnings: [...new Set(parts.flatMap(({warnings}) => warnings))]}
+}
+
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new SrcipError('Usage', `${path} cannot be read: ${error.code}`, {object: path, cause: error})
+  })
+}
+
+/** A chart in a registry named as an argument: itself, and the images that it can render. */
+async function imagesOfChart(
+  client: RegistryClient,
+  reference: Reference,
+  overlays: readonly TextValue[],
+  sourceMap: readonly SourceMap[],
+): Promise<Found> {
+  const {withVersion} = await import('../plan/planner.ts')
+  const {reference: exact} = await withVersion(client, {reference, foundIn: []}, sourceMap)
+  const from = `oci://${formatReference(exact)}`
+  const chart = await searchChart(await fetchChart(client, exact, sourceMap), from, overlays)
+  return wantedOf(chart, from)
+}
+
+/** Downloads the chart archive of a chart's manifest. */
+async function fetchChart(client: RegistryClient, reference: Reference, sourceMap: readonly SourceMap[]) {
+  const place = mappedPlace(reference.host, reference.repository, sourceMap)
+  const repository = new Repository(client, place.host, place.repository, 'pull')
+  const manifest = await repository.manifest(reference.digest ?? reference.tag ?? '')
+  const layer = manifest.blobs.find(
+    ({mediaType}) => mediaType === mediaTypes.helmChart || mediaType === mediaTypes.helmChartOld,
+  )
+  if (layer === undefined)
+    throw new SrcipError('Precondition', `${formatReference(reference)} is no Helm chart: it has no chart layer`)
+  return readPackagedChart(await readBlob(repository, layer), formatReference(reference))
+}
+
+/** The chart that a Cozystack release pins, and every image it can render with the release's values. */
+async function platformImages(
+  client: RegistryClient,
+  release: string,
+  overlays: readonly TextValue[],
+  sourceMap: readonly SourceMap[],
+): Promise<Found> {
+  const {folder, chart, values, valuesFile} = await readPlatformPackage(release)
+  const name = chart.repository.split('/').at(-1) ?? ''
+  const vendored = join(folder, 'charts', name)
+  const files = await readChartFolder(vendored).catch(async (error: unknown) => {
+    if (!(error instanceof SrcipError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return fetchChart(client, chart, sourceMap)
+  })
+  const below = [values, ...overlays]
+    .map((one) => valueAt(one, [name]))
+    .filter((one): one is TextValue => one !== undefined)
+  const search = await searchChart(files, `${valuesFile} (${repositoryName(chart)})`, below)
+  const found = wantedOf(search, valuesFile)
+  const wanted: Wanted[] = [{reference: {...chart, chart: true}, foundIn: [join(folder, 'Makefile')]}, ...found.wanted]
+  return {wanted, warnings: found.warnings}
+}
+
+/** This product's own chart and image, as the chart that is shipped with it names them. */
+export async function ownImages(
+  folder: string = fileURLToPath(new URL('../../../charts/srcip/', import.meta.url)),
+): Promise<Found> {
+  const files = await readChartFolder(folder).catch((error: unknown) => {
+    throw new SrcipError('Precondition', 'the chart of this product is not beside it', {
+      cause: error,
+      hints: ['leave it out with --no-own'],
+    })
+  })
+  const search = await searchChart(files, 'charts/srcip')
+  const [chart = {}] = await parseTextValues(files.get('Chart.yaml') ?? '', 'charts/srcip/Chart.yaml')
+  const home = valueAt(chart, ['annotations', 'srcip.dev/oci-repository'])
+  const found = wantedOf(search, 'charts/srcip/values.yaml')
+  if (typeof home !== 'string') return found
+  const reference = parseReference(`oci://${home.replace(/^oci:\/\//, '')}:${search.version}`)
+  return {wanted: [{reference, foundIn: ['charts/srcip/Chart.yaml']}, ...found.wanted], warnings: found.warnings}
+}
+
+export {mergeValues}
