@@ -1,13 +1,13 @@
 import {randomBytes} from 'node:crypto'
 import {lookup} from 'node:dns/promises'
 import {isIP} from 'node:net'
-import {networkInterfaces} from 'node:os'
 import {systemClock, type Clock} from './clock.ts'
 import type {EngineEvents, RelayEngine} from './engines/engine.ts'
 import {HealthServer, type Check} from './health.ts'
-import {plainAddress} from './header/address.ts'
 import {limitLog, type Log} from './log.ts'
+import {fitToMachine, readMachine} from './machine.ts'
 import {renderMetrics} from './metrics.ts'
+import {HaproxyEngine} from './engines/haproxy.ts'
 import {workerVariable} from './engines/messages.ts'
 import {NodeRelay} from './engines/node.ts'
 import {runWorker} from './engines/worker.ts'
@@ -32,9 +32,10 @@ const drainStep = 100
  * limit is over. Resolves with the number of connections that were cut; rejects when a port cannot be listened on.
  */
 export async function superviseProxy(
-  options: ProxyOptions,
+  given: ProxyOptions,
   {log: write, signal, clock = systemClock}: SuperviseOptions,
 ): Promise<number> {
+  const {options, warnings} = fitToMachine(given, readMachine())
   if (process.env[workerVariable] !== undefined) {
     await runWorker(options)
     return 0
@@ -55,7 +56,7 @@ export async function superviseProxy(
       probe,
       log,
       resolve,
-      localAddresses,
+      localAddresses: () => readMachine().addresses,
       changed: () =>
         void engine
           .route(target?.routes ?? [])
@@ -73,9 +74,9 @@ export async function superviseProxy(
   // Health first: a probe must find the reason why a port could not be had, or why the target does not answer.
   const healthPort = healthAddress && (await health.listen(healthAddress.host, healthAddress.port))
   try {
-    const known = target.start()
     await engine.start()
-    warnAboutOptions(options, log)
+    const known = target.start()
+    for (const warning of [...warnings, ...warningsAbout(options)]) log('warning', `warning: ${warning}`)
     log(
       'listening',
       `${engine.name} engine: ${options.ports.map((spec) => `port ${spec.service} on ${options.listenAddress}:${spec.listen}`).join(', ')}${healthAddress ? `, health on ${healthAddress.host}:${healthPort}` : ''}`,
@@ -92,6 +93,7 @@ export async function superviseProxy(
 }
 
 function createEngine(options: ProxyOptions, instance: string, clock: Clock, events: EngineEvents): RelayEngine {
+  if (options.engine === 'haproxy') return new HaproxyEngine(options, clock, events)
   if (options.workers > 1) return new WorkersEngine(options, instance, clock, events)
   return new NodeRelay({options, instance, isShared: false, maxConnections: options.maxConnections}, clock, events)
 }
@@ -110,13 +112,9 @@ async function drain(options: ProxyOptions, engine: RelayEngine, log: Log): Prom
   return left
 }
 
-function warnAboutOptions(options: ProxyOptions, log: Log): void {
-  if (options.acceptProxy && options.trusted.length === 0) {
-    log(
-      'warning',
-      'warning: --accept-proxy without --trusted-cidr: no PROXY header will be honoured, those that come are taken off',
-    )
-  }
+function warningsAbout(options: ProxyOptions): string[] {
+  if (!options.acceptProxy || options.trusted.length > 0) return []
+  return ['--accept-proxy without --trusted-cidr: no PROXY header will be honoured, those that come are taken off']
 }
 
 function checks(options: ProxyOptions, target: Target | undefined, isDraining: boolean): Check[] {
@@ -155,11 +153,6 @@ async function resolve(host: string): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host]
   const found = await lookup(host, {all: true, verbatim: true})
   return found.map(({address}) => address)
-}
-
-function localAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  return new Set(all.flatMap(({address}) => plainAddress(address) ?? []))
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
