@@ -1,0 +1,136 @@
+import {posix} from 'node:path'
+import {
+  hashOfParsed,
+  hasReload,
+  markerTexts,
+  parseCorefile,
+  pluginOrder,
+  type Directive,
+  type ParsedCorefile,
+  type ServerBlock,
+} from '../../../plugins/coredns/src/index.ts'
+import type {CorednsBlock, CorednsRewrite, CorednsShow} from '../../model/coredns-view.ts'
+import {apiVersion} from '../../model/documents.ts'
+import {clusterDomainOf} from '../plan/targets.ts'
+import type {DnsState} from '../types.ts'
+import {parseState} from './parsed-state.ts'
+
+/** Describes cluster DNS as it is: blocks, who answers what, what is ours. Pure. */
+export function showState(state: DnsState): CorednsShow {
+  const parsed = parseState(state)
+  const hash = hashOfParsed(
+    parseCorefile(state.corefile.bytes, {
+      path: state.corefilePath,
+      files: state.files,
+      directories: state.directories,
+      imports: 'unknown',
+      env: state.env,
+      version: parsed.version,
+      directives: false,
+    }),
+  )
+  const sections = markedLines(state)
+  const {location} = state
+  const {source, key, resourceVersion} = state.corefile
+  return {
+    apiVersion,
+    kind: 'CorednsShow',
+    sources: [
+      state.origin === 'file'
+        ? {file: key, key: 'Corefile'}
+        : {object: source, key, ...(resourceVersion === undefined ? {} : {resourceVersion})},
+    ],
+    coredns: {
+      version: state.version,
+      clusterDomain: clusterDomainOf(parsed) ?? '',
+      corefile: state.corefilePath,
+      ...(location === undefined ? {} : {image: location.container.image}),
+    },
+    reload: hasReload(parsed),
+    hash: {
+      sha512: hash.algorithm === 'sha512' ? hash.value : null,
+      unknown: hash.unknown.map((unknown) => `${unknown.kind} ${unknown.name}`),
+    },
+    blocks: parsed.blocks.map((block) => describeBlock(block, parsed, sections)),
+    ...(location === undefined
+      ? {}
+      : {
+          service: `${location.namespace}/${location.service.name}`,
+          pods: location.pods.map((pod) => ({
+            name: `${pod.namespace}/${pod.name}`,
+            counting: pod.counting,
+            ...(pod.reason === undefined ? {} : {reason: pod.reason}),
+          })),
+          ...(location.owner === undefined
+            ? {}
+            : {owner: {title: location.owner.title, evidence: location.owner.evidence, lasts: location.owner.lasts}}),
+          ...(location.nodeLocal === undefined
+            ? {}
+            : {
+                nodeLocalDns: {
+                  daemonSet: `${location.nodeLocal.namespace}/${location.nodeLocal.daemonSet}`,
+                  addresses: location.nodeLocal.addresses,
+                },
+              }),
+        }),
+    exitCode: 0,
+    changed: false,
+    warnings: (location?.ignored ?? []).map(({object, reason}) => `${object} is passed over: it ${reason}`),
+  }
+}
+
+function describeBlock(block: ServerBlock, parsed: ParsedCorefile, sections: readonly MarkedLines[]): CorednsBlock {
+  const order = pluginOrder(parsed.version)
+  const names = [...new Set(block.directives.map((directive) => directive.name))]
+  const first = block.keyTokens[0]
+  return {
+    keys: block.keys,
+    file: first?.file ?? '',
+    line: first?.line ?? 0,
+    plugins: names.toSorted((left, right) => (order.get(left) ?? 0) - (order.get(right) ?? 0)),
+    imports: parsed.imports.filter((use) => use.block === block.index).map((use) => use.pattern),
+    rewrites: block.directives
+      .filter((directive) => directive.name === 'rewrite')
+      .map((directive) => describeRewrite(directive, sections)),
+  }
+}
+
+function describeRewrite(directive: Directive, sections: readonly MarkedLines[]): CorednsRewrite {
+  const {file = '', line = 0} = directive.tokens[0] ?? {}
+  return {file, line, text: textOf(directive), owner: ownerOf(file, line, sections)}
+}
+
+/** A directive on one line, as written but for its layout. */
+function textOf(directive: Directive): string {
+  return directive.tokens.map((token) => token.text).join(' ')
+}
+
+interface MarkedLines {
+  readonly owner: 'srcip' | 'ouroboros'
+  readonly from: number
+  readonly to: number
+}
+
+/** Lines between well-formed markers of the Corefile; damaged ones claim nothing. */
+function markedLines(state: DnsState): MarkedLines[] {
+  const lines = Buffer.from(state.corefile.bytes).toString('utf8').split('\n')
+  const found: MarkedLines[] = []
+  for (const owner of ['srcip', 'ouroboros'] as const) {
+    let from: number | undefined
+    for (const [index, line] of lines.entries()) {
+      const text = line.trim()
+      if (text === markerTexts[owner].begin) from = index + 1
+      else if (text === markerTexts[owner].end && from !== undefined) {
+        found.push({owner, from, to: index + 1})
+        from = undefined
+      }
+    }
+  }
+  return found
+}
+
+function ownerOf(file: string, line: number, sections: readonly MarkedLines[]): CorednsRewrite['owner'] {
+  const stem = posix.basename(file).split('.')[0]
+  if (file !== '') return stem === 'srcip' || stem === 'ouroboros' ? stem : 'other'
+  return sections.find((section) => section.from < line && line < section.to)?.owner ?? 'other'
+}
