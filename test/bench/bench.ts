@@ -26,7 +26,11 @@ export function median(values: readonly number[]): number {
  * Runs the two in turn (A B A B …), so that a machine that slows down slows both, and returns the medians.
  * Values are whatever the functions return, usually milliseconds.
  */
-export async function interleave(rounds: number, ours: () => Promise<number> | number, peer: () => Promise<number> | number): Promise<{ours: number; peer: number; ratio: number}> {
+export async function interleave(
+  rounds: number,
+  ours: () => Promise<number> | number,
+  peer: () => Promise<number> | number,
+): Promise<{ours: number; peer: number; ratio: number}> {
   const a: number[] = []
   const b: number[] = []
   for (let round = 0; round < rounds; round++) {

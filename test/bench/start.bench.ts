@@ -26,7 +26,11 @@ export const bench: Bench = {
     for (const {work, argv, goal, input} of works) {
       progress(work)
       await run([entry, ...argv], input) // fills the compile cache, as the second call of any user finds it
-      const {ours, peer, ratio} = await interleave(15, () => run([entry, ...argv], input), () => run(['-e', '0']))
+      const {ours, peer, ratio} = await interleave(
+        15,
+        () => run([entry, ...argv], input),
+        () => run(['-e', '0']),
+      )
       rows.push({work, ours: `${ours.toFixed(0)} ms`, peer: `${peer.toFixed(0)} ms`, ratio, goal})
     }
     return rows
