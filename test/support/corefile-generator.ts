@@ -25,7 +25,7 @@ interface Vector {
 
 const vectors = (parseYaml(readFileSync(new URL('corefile-vectors.yaml', cases), 'utf8')) as {vectors: Vector[]})
   .vectors
-const field = readdirSync(new URL('corefiles/', cases))
+const field: readonly Uint8Array[] = readdirSync(new URL('corefiles/', cases))
   .sort()
   .map((name) =>
     readFileSync(new URL(`corefiles/${name}`, cases), 'utf8').replaceAll('import /etc/coredns/', 'import {$HERE}/'),
@@ -45,7 +45,7 @@ export function corefileCase(seed: number, index: number): CorefileCase {
 
 function fromVector(random: Random): CorefileCase {
   const vector = random.pick(vectors)
-  const files = new Map(Object.entries(vector.files ?? {}).map(([path, text]) => [path, encoder.encode(text)]))
+  const files = new Map<string, Uint8Array>(Object.entries(vector.files ?? {}).map(([path, text]) => [path, encoder.encode(text)]))
   for (const [path, bytes] of files) if (random.chance(0.3)) files.set(path, mutate(bytes, random, 1))
   return {
     corefile: mutate(encoder.encode(vector.corefile), random, random.below(4)),

@@ -1,6 +1,7 @@
 import {compileRegex} from '../simulate/re2/regex.ts'
 import {fqdn} from '../simulate/dns-name.ts'
 import type {Directive} from '../types.ts'
+import type {MarkerOwner} from './request.ts'
 
 /** A `rewrite` of names, read far enough to tell whose it is. */
 export interface NameRule {
@@ -11,9 +12,12 @@ export interface NameRule {
   readonly target: string
   /** Exactly as the editor writes such lines. */
   readonly ourForm: boolean
+  /** As ouroboros writes them: `rewrite name HOST TARGET.` */
+  readonly shortForm: boolean
 }
 
 const exactForm = /^rewrite name exact [a-z0-9_.-]+ [a-z0-9_.-]+\.$/
+const shortForm = /^rewrite name [a-z0-9_.-]+ [a-z0-9_.-]+\.$/
 const regexForm = /^rewrite name regex \^\S+\\\.\$ [a-z0-9_.-]+\. answer auto$/
 
 /**
@@ -23,7 +27,7 @@ const regexForm = /^rewrite name regex \^\S+\\\.\$ [a-z0-9_.-]+\. answer auto$/
 export function readNameRule(directive: Directive): NameRule | undefined {
   if (directive.name !== 'rewrite') return undefined
   const words = directive.tokens.map((token) => token.text)
-  const ourForm = directive.tokens.every((token) => !token.quoted) && isOurForm(words.join(' '))
+  const line = directive.tokens.some((token) => token.quoted) ? '' : words.join(' ')
   let args = words.slice(1)
   if (args[0]?.toLowerCase() === 'stop') args = args.slice(1)
   if (args[0]?.toLowerCase() !== 'name') return undefined
@@ -32,7 +36,7 @@ export function readNameRule(directive: Directive): NameRule | undefined {
   const [from, to, ...rest] = args
   if (from === undefined || to === undefined || (kind !== 'exact' && kind !== 'regex')) return undefined
   if (rest.length > 0 && rest.join(' ') !== 'answer auto') return undefined
-  return {match: kind, from, target: fqdn(to).toLowerCase(), ourForm}
+  return {match: kind, from, target: fqdn(to).toLowerCase(), ourForm: isOurForm(line), shortForm: shortForm.test(line)}
 }
 
 function isOurForm(text: string): boolean {
@@ -57,10 +61,15 @@ export function answersName(rule: NameRule, name: string): boolean {
  *
  * @param inside directives between the markers, in order
  * @param targets known FQDNs, lower case with final dot
+ * @param owner whose markers they are: ouroboros writes a shorter line
  */
-export function oursBetweenMarkers(inside: readonly Directive[], targets: ReadonlySet<string>): Set<Directive> {
+export function oursBetweenMarkers(
+  inside: readonly Directive[],
+  targets: ReadonlySet<string>,
+  owner: MarkerOwner,
+): Set<Directive> {
   const rules = inside.map(readNameRule)
-  const known = rules.some((rule) => rule && targets.has(rule.target)) ? targets : commonest(rules)
+  const known = rules.some((rule) => rule && targets.has(rule.target)) ? targets : commonest(rules, owner)
   return collect(inside, rules, known)
 }
 
@@ -87,10 +96,11 @@ function collect(
   return ours
 }
 
-function commonest(rules: readonly (NameRule | undefined)[]): ReadonlySet<string> {
+function commonest(rules: readonly (NameRule | undefined)[], owner: MarkerOwner): ReadonlySet<string> {
   const counts = new Map<string, number>()
   for (const rule of rules) {
-    if (rule?.ourForm && !isIdentity(rule)) counts.set(rule.target, (counts.get(rule.target) ?? 0) + 1)
+    const written = rule?.ourForm || (owner === 'ouroboros' && rule?.shortForm)
+    if (rule && written && !isIdentity(rule)) counts.set(rule.target, (counts.get(rule.target) ?? 0) + 1)
   }
   const most = Math.max(0, ...counts.values())
   return new Set([...counts].filter(([, count]) => count === most).map(([target]) => target))

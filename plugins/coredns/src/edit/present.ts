@@ -64,12 +64,12 @@ function inSection(directive: Directive, {begin, end}: Section): boolean {
 }
 
 function readSection(
-  {begin, end}: Section,
+  {begin, end, owner}: Section,
   inside: readonly Directive[],
   {targets}: PresentOptions,
   {map, ours, removals, notes}: Collected,
 ): void {
-  const mine = oursBetweenMarkers(inside, targets)
+  const mine = oursBetweenMarkers(inside, targets, owner)
   const gone = new Set<number>([begin.number, end.number])
   for (const directive of inside) {
     if (mine.has(directive)) for (const number of lineNumbers(directive, map)) gone.add(number)
@@ -103,7 +103,8 @@ function readUnmarked(
     for (const directive of outside) if (isFromHairpinProxy(directive, map)) mine.add(directive)
   }
   const taken: LineReference[] = []
-  for (const directive of mine) {
+  for (const directive of outside) {
+    if (!mine.has(directive)) continue
     const at = referenceTo(directive)
     const lines = lineNumbers(directive, map).map((number) => map.line(number))
     const first = lines[0] as Line
@@ -133,7 +134,7 @@ function isFromHairpinProxy(directive: Directive, map: LineMap): boolean {
 /** Every directive of an import key of ours is ours unless it has a target of somebody else's, as between markers. */
 function readKeys(
   parsed: ParsedCorefile,
-  {importKeys, files, targets}: PresentOptions,
+  {importKeys, files, targets, owners}: PresentOptions,
   {ours, notes}: Collected,
 ): Map<string, string> {
   const kept = new Map<string, string>()
@@ -144,7 +145,7 @@ function readKeys(
     for (const block of parsed.blocks) {
       const inside = block.directives.filter(({tokens}) => tokens[0]?.file === path)
       if (inside.length === 0) continue
-      const mine = oursBetweenMarkers(inside, targets)
+      const mine = oursBetweenMarkers(inside, targets, owners.includes('ouroboros') ? 'ouroboros' : 'srcip')
       for (const directive of mine) ours.add(directive)
       const foreign = inside.filter((directive) => !mine.has(directive))
       for (const directive of foreign) {
