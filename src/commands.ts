@@ -4,6 +4,7 @@ import CorednsPlan from './commands/coredns/plan.ts'
 import CorednsQuery from './commands/coredns/query.ts'
 import CorednsShow from './commands/coredns/show.ts'
 import Help from './commands/help.ts'
+import Proxy from './commands/proxy.ts'
 import Run from './commands/run.ts'
 import Version from './commands/version.ts'
 
@@ -15,6 +16,7 @@ export const COMMANDS = {
   'coredns:query': CorednsQuery,
   'coredns:show': CorednsShow,
   help: Help,
+  proxy: Proxy,
   run: Run,
   version: Version,
 }

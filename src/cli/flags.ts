@@ -1,5 +1,5 @@
 import {Flags} from '@oclif/core'
-import {parseDuration} from '../model/duration.ts'
+import {formatDuration, parseDuration} from '../model/duration.ts'
 import type {OutputFormat} from '../present/view.ts'
 
 /** Value parsers throw plain errors; oclif turns them into usage errors (exit 2). */
@@ -21,7 +21,7 @@ export function durationFlag(
     summary: options.summary,
     parse: duration(name),
     helpValue: 'DURATION',
-    ...(options.default === undefined ? {} : {default: options.default}),
+    ...(options.default === undefined ? {} : {default: options.default, defaultHelp: async () => (options.default === 0 ? '0' : formatDuration(options.default as number))}),
     ...(options.env === undefined ? {} : {env: options.env}),
     ...(options.helpGroup === undefined ? {} : {helpGroup: options.helpGroup}),
   })()

@@ -27,7 +27,7 @@ export function parseDuration(text: string): number | undefined {
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`
   const seconds = milliseconds / 1000
-  if (seconds < 59.95) return `${seconds.toFixed(1)}s`
+  if (seconds < 59.95) return `${seconds.toFixed(1).replace('.0', '')}s`
   const whole = Math.round(seconds)
   const minutes = Math.floor(whole / 60)
   if (minutes < 60) return `${minutes}m${String(whole % 60).padStart(2, '0')}s`
