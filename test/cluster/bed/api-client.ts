@@ -81,7 +81,11 @@ export function apiClient(server: {port: number; ca: string; token: string}): Ap
     new Promise<IncomingMessage>((resolve, reject) => {
       const text = body === undefined ? undefined : JSON.stringify(body)
       const headers: Record<string, string> = {authorization: `Bearer ${server.token}`, accept: 'application/json'}
-      if (text !== undefined) headers['content-type'] = contentType
+      if (text !== undefined) {
+        headers['content-type'] = contentType
+        // Node adds this by itself for every method but DELETE.
+        headers['content-length'] = String(Buffer.byteLength(text))
+      }
       const outgoing = request({...base, method, path, headers, ...(signal === undefined ? {} : {signal})}, resolve)
       outgoing.on('error', reject)
       outgoing.end(text)

@@ -4,6 +4,8 @@ import {killInside, type Actor} from './actor.ts'
 import type {ApiClient} from './api-client.ts'
 import {NODE_ADDRESS, type Inside} from './namespaces.ts'
 import type {Service} from './objects.ts'
+import {hasChild} from './namespaces.ts'
+import {until} from './running-bed.ts'
 import {workLoop, type Store} from './store.ts'
 import {logPipe} from './log-pipe.ts'
 
@@ -41,17 +43,29 @@ export async function startBalancer(settings: Settings): Promise<Balancer> {
   const config = join(actor.folder, 'haproxy.cfg')
   const logFile = join(actor.folder, 'haproxy.log')
 
-  async function reconfigure(): Promise<void> {
+  async function reconfigureNow(): Promise<void> {
     const ports = [...services.items.values()].filter(isBalanced).flatMap(({spec}) => spec.ports ?? [])
     const text = configuration(address, ports, (port) => perPort.get(port) ?? everywhere)
-    if (text === current) return
+    if (text === current && process !== undefined) return
     writeFileSync(`${config}.new`, text)
     renameSync(`${config}.new`, config)
     current = text
-    if (process === undefined)
-      process = await actor.start([settings.haproxy, '-W', '-f', config], {output: logPipe(logFile)})
-    else killInside(process, 'SIGUSR2')
+    if (process !== undefined) {
+      killInside(process, 'SIGUSR2')
+      return
+    }
+    const started = await actor.start([settings.haproxy, '-W', '-f', config], {output: logPipe(logFile)})
+    void started.exited.then((code) => {
+      log(`balancer: haproxy ended with ${code}`)
+      process = undefined
+      kick()
+    })
+    // A signal before the master has its handlers would end it; with a worker it has them.
+    await until('haproxy has a worker', 5, () => hasChild(started.pid))
+    process = started
   }
+  let last = Promise.resolve()
+  const reconfigure = (): Promise<void> => (last = last.catch(() => {}).then(reconfigureNow))
   const kick = workLoop(
     'balancer',
     async () => {

@@ -142,8 +142,10 @@ async function startInside(
   ending: AbortController,
 ): Promise<Bed> {
   const end = ending.signal
-  const log = (line: string) =>
-    appendFileSync(join(namespaces.folder, 'bed.log'), `${new Date().toISOString()} ${line}\n`)
+  const logFile = join(namespaces.folder, 'bed.log')
+  const log = (line: string) => {
+    if (!end.aborted) appendFileSync(logFile, `${new Date().toISOString()} ${line}\n`)
+  }
   const outsideResolver = `nameserver ${OUTSIDE.dns}\n`
   const actor = (name: keyof typeof OUTSIDE) =>
     startActor(namespaces, {name, address: OUTSIDE[name], resolvConf: outsideResolver})

@@ -1,3 +1,4 @@
+import {randomBytes} from 'node:crypto'
 import {writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {run} from './part-build.ts'
@@ -56,7 +57,9 @@ export async function certificateAuthority(folder: string, cn: string): Promise<
       writeFileSync(config, `${lines.join('\n')}\n`)
       const path = [...organizations.map((each) => `/O=${each}`), `/CN=${subject}`].join('')
       await openssl(['req', '-new', ...curve, '-keyout', pair.key, '-out', request, '-subj', path])
-      const authority = ['-CA', cert, '-CAkey', key, '-CAcreateserial', '-extfile', config, '-days', '10']
+      // A serial of its own: a shared serial file breaks when several are issued at once.
+      const serial = `0x${randomBytes(8).toString('hex')}`
+      const authority = ['-CA', cert, '-CAkey', key, '-set_serial', serial, '-extfile', config, '-days', '10']
       await openssl(['x509', '-req', '-in', request, '-out', pair.cert, ...authority])
       return pair
     },

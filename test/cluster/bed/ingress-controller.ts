@@ -1,5 +1,6 @@
 import type {ApiClient} from './api-client.ts'
 import type {Kubelet} from './kubelet.ts'
+import {hasChild} from './namespaces.ts'
 import {INGRESS_CLASS, isIngressPod, reloadNginx, writeNginxConfig, type IngressState} from './nginx.ts'
 import {keyOf, type ConfigMap, type Ingress, type Pod, type Secret, type Service} from './objects.ts'
 import {workLoop, type Store} from './store.ts'
@@ -38,6 +39,11 @@ export function startIngressController(settings: Settings): {prepare: (pod: Pod,
         const running = isIngressPod(pod) ? settings.kubelet().pod(key) : undefined
         const container = running?.containers.values().next().value
         if (running?.actor === undefined || container === undefined) continue
+        // Before nginx has its workers a reload signal would end it; it has read what is there then.
+        if (!hasChild(container.inside.pid)) {
+          setTimeout(kick, 50).unref()
+          continue
+        }
         const before = written.get(running.actor.folder)
         const text = writeNginxConfig(running.actor.folder, state(), before)
         written.set(running.actor.folder, text)

@@ -56,6 +56,7 @@ export function startKubelet(settings: Settings): Kubelet {
     serviceEnv: {KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443'},
     delay: (pod) => delays.get(keyOf(pod)) ?? settings.defaultDelay,
     log,
+    end,
     changed: (pod) => {
       if (end.aborted) return
       writeState(namespaces, running)

@@ -186,6 +186,15 @@ async function childOf(pid: number): Promise<number> {
   }
 }
 
+/** Whether a process has a child. */
+export function hasChild(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim() !== ''
+  } catch {
+    return false
+  }
+}
+
 /** The process id that a process has in its own process namespace. */
 function innerPid(pid: number): number {
   try {

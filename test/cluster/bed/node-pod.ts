@@ -17,6 +17,8 @@ export type PodSurroundings = {
   /** Milliseconds between a change of a ConfigMap or Secret and its files in this pod. */
   delay: (pod: Pod) => number
   log: (line: string) => void
+  /** The end of the whole bed. */
+  end: AbortSignal
   /** Called when something changed that the pod's status shows. */
   changed: (pod: NodePod) => void
 }
@@ -44,6 +46,7 @@ export class NodePod {
     this.pod = withAccount(pod)
     this.address = address
     this.#around = around
+    around.end.addEventListener('abort', () => this.#end.abort())
   }
 
   get key(): string {

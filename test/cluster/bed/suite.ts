@@ -37,12 +37,15 @@ export async function describeWithParts<Name extends PartName>(
 export async function bedForSuite(options: BedOptions = {}): Promise<() => Bed> {
   const {afterAll, afterEach, beforeAll} = await import('vitest')
   let bed: Bed | undefined
-  let failed = false
+  // A hook that fails leaves no test result: then nothing was good yet.
+  let failed = true
+  let ran = 0
   beforeAll(async () => {
     bed = await start(options)
   })
   afterEach(({task}) => {
-    failed ||= task.result?.state === 'fail'
+    failed = (ran > 0 && failed) || task.result?.state === 'fail'
+    ran += 1
   })
   afterAll(() => bed?.stop(failed ? {keep: true} : {}))
   return () => {
