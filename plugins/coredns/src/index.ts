@@ -23,11 +23,34 @@ export {clusterZonesOf, hasReload, planEdit, planRemoval} from './edit/plan.ts'
 export type * from './edit/request.ts'
 export {isGlob, patternTakes} from './imports.ts'
 export {hashOfParsed} from './reload-hash.ts'
-export {checkSetup, checkedPlugins, zonesOfBlock, type NotChecked, type SetupReport, type Unclear} from './setup/check-setup.ts'
+export {
+  checkSetup,
+  checkedPlugins,
+  zonesOfBlock,
+  type NotChecked,
+  type SetupReport,
+  type Unclear,
+} from './setup/check-setup.ts'
 export type {MatchType, RewriteRule} from './setup/plugins/rewrite.ts'
 export {simulate, simulateBothOrders, simulateOn, type Query, type Simulation} from './simulate/simulate.ts'
-export {compileServer, chooseListener, type CompiledServer, type ListenerChoice, type ZoneStep} from './simulate/server.ts'
+export {
+  compileServer,
+  chooseListener,
+  type CompiledServer,
+  type ListenerChoice,
+  type ZoneStep,
+} from './simulate/server.ts'
 export type {DnsMessage, DnsRecord, Question} from './simulate/message.ts'
 export type {RuleTrace} from './simulate/trace.ts'
 export type {Endpoint, LiveCluster, LiveService, ServicePort, World} from './simulate/world.ts'
 export {compileRegex, type Regex, type RegexResult} from './simulate/re2/regex.ts'
+export {checkLoadable, prepareHostAnswers} from './simulate/host-answers.ts'
+export {explain} from './simulate/explain.ts'
+export {
+  podSearchPath,
+  searchVariants,
+  simulateSearch,
+  type SearchPath,
+  type SearchStep,
+} from './simulate/search-path.ts'
+export {shadowsOf, type Shadow} from './simulate/shadows.ts'

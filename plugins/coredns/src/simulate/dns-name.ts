@@ -5,7 +5,8 @@ export function fqdn(name: string): string {
   return isFqdn(name) ? name : `${name}.`
 }
 
-function isFqdn(name: string): boolean {
+/** In: a name. Out: whether it ends in a dot that is not escaped. */
+export function isFqdn(name: string): boolean {
   if (!name.endsWith('.')) return false
   let backslashes = 0
   for (let at = name.length - 2; at >= 0 && name[at] === '\\'; at -= 1) backslashes += 1

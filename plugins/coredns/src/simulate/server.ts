@@ -76,12 +76,7 @@ export interface BlockChoice {
  * says no lets the search go on. Source: corefile.md 4, core/dnsserver/server.go.
  */
 export function chooseBlock(server: CompiledServer, listener: Listener, facts: ViewFacts): BlockChoice {
-  const table = new Map<string, ServedZone[]>()
-  for (const served of listener.zones) {
-    const list = table.get(served.zone)
-    if (list === undefined) table.set(served.zone, [served])
-    else list.push(served)
-  }
+  const table = tableOf(listener)
   const search: Search = {server, facts, steps: [], maybe: []}
   const name = facts.name
   let kept: CompiledBlock | undefined
@@ -97,6 +92,22 @@ export function chooseBlock(server: CompiledServer, listener: Listener, facts: V
   const root = table.get('.')
   const found = root === undefined ? undefined : tryZone(search, '.', root, false, true)
   return {steps: search.steps, maybe: search.maybe, ...(found?.verdict === 'taken' ? {taken: found.block} : {})}
+}
+
+const tables = new WeakMap<Listener, ReadonlyMap<string, readonly ServedZone[]>>()
+
+/** The zone table of a listener, made once. */
+function tableOf(listener: Listener): ReadonlyMap<string, readonly ServedZone[]> {
+  const known = tables.get(listener)
+  if (known !== undefined) return known
+  const table = new Map<string, ServedZone[]>()
+  for (const served of listener.zones) {
+    const list = table.get(served.zone)
+    if (list === undefined) table.set(served.zone, [served])
+    else list.push(served)
+  }
+  tables.set(listener, table)
+  return table
 }
 
 interface Search {

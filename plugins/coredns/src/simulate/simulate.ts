@@ -3,7 +3,7 @@ import type {Listener, ParsedCorefile} from '../types.ts'
 import type {CompiledBlock} from './chain/compile-block.ts'
 import {rewriteQuestion} from './chain/rewrite-step.ts'
 import {unansweredRcodes} from './dns-codes.ts'
-import {escapeName, fqdn, questionName} from './dns-name.ts'
+import {fqdn, isDomainName, isFqdn, questionName} from './dns-name.ts'
 import type {DnsMessage, Question, Request} from './message.ts'
 import {replyTo} from './message.ts'
 import {errorAdditional, ownerFor} from './rewrite-reply.ts'
@@ -150,7 +150,17 @@ function ask(asked: Asked, question: Question, forced?: CompiledBlock): Simulati
   let unknown: string | undefined
   let endless: readonly string[] | undefined
   try {
-    serveBlock(asked, block, request, (message) => replies.push(message), log, path)
+    serveBlock(
+      asked,
+      block,
+      request,
+      (message) => {
+        if (fitsWire(message)) replies.push(message)
+        else log.notes.push('a reply holds a name that is no domain name (reply rules made it): it cannot be sent')
+      },
+      log,
+      path,
+    )
   } catch (error) {
     if (error instanceof AnswerUnknown) unknown = error.message
     else if (error instanceof EndlessLookup) endless = error.path
@@ -174,6 +184,13 @@ function ask(asked: Asked, question: Question, forced?: CompiledBlock): Simulati
     notes: [...new Set([...log.notes, ...cacheNotes(server, block, rewritten.question.name !== question.name)])],
     alternatives,
   }
+}
+
+/** Whether every name of a message can be written to the wire; the server drops a message that cannot. */
+function fitsWire(message: DnsMessage): boolean {
+  const legal = (name: string) => isFqdn(name) && isDomainName(name)
+  const records = [...message.answer, ...message.authority, ...message.additional]
+  return records.every(({name, target}) => legal(name) && (target === undefined || legal(target)))
 }
 
 function ownerOrNull(...args: Parameters<typeof ownerFor>): string | null {

@@ -29,7 +29,7 @@ interface Parts {
 }
 
 /**
- * In: a name (lower case) in one of the zones. Out: what the cluster has under it. Source: corefile.md 9,
+ * In: a name (lower case) in one of the zones, the zone as the client spelled it (targets repeat that). Out: what the cluster has under it. Source: corefile.md 9,
  * plugin/kubernetes parse.go and kubernetes.go.
  */
 export function recordsOf(
@@ -39,7 +39,7 @@ export function recordsOf(
   name: string,
   zone: string,
 ): Records {
-  if (stanza.multicluster.includes(zone)) throw new AnswerUnknown('multicluster zones are not modelled')
+  if (stanza.multicluster.includes(zone.toLowerCase())) throw new AnswerUnknown('multicluster zones are not modelled')
   const parts = partsOf(name, zone)
   if (parts === 'missing') return 'missing'
   if (parts === 'zone') return []

@@ -32,6 +32,7 @@ export function kubernetesStep(stanza: KubernetesStanza): Step {
       const asked = escapeName(request.question.name)
       const zone = longestZone(stanza.zones, asked)
       if (zone === undefined) return next(write, request)
+      const spelled = asked.slice(asked.length - zone.length)
       const place = {plugin: 'kubernetes', file: stanza.file, line: stanza.line}
       const {cluster} = run.world
       const through = stanza.fallthrough.some((other) => isSubdomain(other, asked))
@@ -43,10 +44,10 @@ export function kubernetesStep(stanza: KubernetesStanza): Step {
         run.note('kubernetes filters by labels: a Service it does not select is as if it were not there')
       const {type} = request.question
       if (type === 'AXFR' || type === 'IXFR') return 'REFUSED'
-      const found = answer({stanza, cluster, run, zone, edns: request.edns}, asked, type)
+      const found = answer({stanza, cluster, run, zone: spelled, edns: request.edns}, asked, type)
       if (found === 'missing' && through) return next(write, request)
       run.claim({...place, why: `zone ${zone}`})
-      const soa = soaRecord(stanza, asked.slice(asked.length - zone.length))
+      const soa = soaRecord(stanza, spelled)
       if (found === 'missing') write(replyTo(request, 'NXDOMAIN', {authority: [soa]}))
       else if (found.answer.length === 0) write(replyTo(request, 'NOERROR', {authority: [soa]}))
       else write(replyTo(request, 'NOERROR', found))
@@ -69,7 +70,8 @@ function soaRecord(stanza: KubernetesStanza, zone: string): DnsRecord {
 function answer(lookup: Lookup, asked: string, type: string): Sections | 'missing' {
   const {stanza, cluster, run, zone} = lookup
   const name = asked.toLowerCase()
-  if (name === `ns.dns.${zone}` || (type === 'NS' && name === zone)) {
+  const apex = asked === zone
+  if (name === `ns.dns.${zone.toLowerCase()}` || (type === 'NS' && apex)) {
     throw new AnswerUnknown(
       "the addresses of the DNS Service itself, which kubernetes gives as its zone's name servers, are not known here",
     )
@@ -82,7 +84,8 @@ function answer(lookup: Lookup, asked: string, type: string): Sections | 'missin
       return found === 'missing' ? 'missing' : {answer: found}
     }
     case 'TXT': {
-      if (name === `dns-version.${zone}`) return {answer: [{name: asked, type, ttl: 28_800, data: '1.1.0'}]}
+      if (name === `dns-version.${zone.toLowerCase()}`)
+        return {answer: [{name: asked, type, ttl: 28_800, data: '1.1.0'}]}
       const found = records()
       // A name that exists without records (zone, namespace) is NXDOMAIN here.
       return found === 'missing' || found.length === 0 ? 'missing' : {answer: []}
@@ -105,7 +108,7 @@ function answer(lookup: Lookup, asked: string, type: string): Sections | 'missin
       return found === 'missing' ? 'missing' : services(asked, stanza.ttl, found)
     }
     case 'SOA':
-      return {answer: name === zone ? [soaRecord(stanza, zone)] : []}
+      return {answer: apex ? [soaRecord(stanza, zone)] : []}
     case 'MX':
       return records() === 'missing' ? 'missing' : {answer: []}
     default:

@@ -1,0 +1,75 @@
+import type {RewriteRule} from '../setup/plugins/rewrite.ts'
+import {questionName} from './dns-name.ts'
+import type {Question} from './message.ts'
+import {applyRule} from './rewrite-request.ts'
+import type {RuleTrace} from './trace.ts'
+
+/**
+ * The rules of a block, with the exact name rules in a table: what a name meets is found without looking at ten
+ * thousand others.
+ */
+export class RuleIndex {
+  private readonly rules: readonly RewriteRule[]
+  private readonly exact = new Map<string, number[]>()
+  private readonly others: number[] = []
+
+  constructor(rules: readonly RewriteRule[]) {
+    this.rules = rules
+    for (const [index, rule] of rules.entries()) {
+      const named = rule.field === 'name' && rule.match.type === 'exact'
+      if (!named) {
+        this.others.push(index)
+        continue
+      }
+      const list = this.exact.get(rule.match.from)
+      if (list === undefined) this.exact.set(rule.match.from, [index])
+      else list.push(index)
+    }
+  }
+
+  /** Rules whose exact name fits a test, in list order. */
+  exactWhere(fits: (name: string) => boolean): readonly RewriteRule[] {
+    const found: number[] = []
+    for (const [name, indexes] of this.exact) if (fits(name)) found.push(...indexes)
+    return found.sort((one, other) => one - other).flatMap((index) => this.rules[index] ?? [])
+  }
+
+  /**
+   * In: a question, rules to pass over. Out: the rules that have a part in it, in list order: those that change the
+   * question, that end the list, or that cannot be judged.
+   */
+  met(asked: Question, passed: (rule: RewriteRule) => boolean): readonly RuleTrace[] {
+    const traces: RuleTrace[] = []
+    let question = asked
+    let from = 0
+    for (;;) {
+      const index = this.nextMeeting(question, from, passed)
+      const rule = index === undefined ? undefined : this.rules[index]
+      if (index === undefined || rule === undefined) return traces
+      const effect = applyRule(rule, question)
+      const after = effect.kind === 'rewrote' ? effect.question : question
+      const stopped = rule.mode === 'stop' || effect.kind === 'unknown'
+      traces.push({index, rule, outcome: effect.kind, before: question, after, stopped})
+      if (stopped) return traces
+      question = after
+      from = index + 1
+    }
+  }
+
+  private nextMeeting(question: Question, from: number, passed: (rule: RewriteRule) => boolean): number | undefined {
+    const named = this.exact
+      .get(questionName(question.name))
+      ?.find((index) => index >= from && !this.skips(index, passed))
+    const other = this.others.find((index) => {
+      if (index < from || (named !== undefined && index > named) || this.skips(index, passed)) return false
+      const rule = this.rules[index]
+      return rule !== undefined && applyRule(rule, question).kind !== 'passed'
+    })
+    return other ?? named
+  }
+
+  private skips(index: number, passed: (rule: RewriteRule) => boolean): boolean {
+    const rule = this.rules[index]
+    return rule === undefined || passed(rule)
+  }
+}
