@@ -28,7 +28,7 @@ export function parseGoDuration(text: string): number | undefined {
     total += Number(`${whole === '' ? '0' : whole}.${fraction === '' ? '0' : fraction}`) * (unitMs[unit] ?? Number.NaN)
   }
   if (!(total <= 2 ** 63 / 1e6)) return undefined
-  return match?.[1] === '-' ? -total : total
+  return match?.[1] === '-' ? 0 - total : total
 }
 
 /**

@@ -56,9 +56,9 @@ function entryMatches(entry: string, host: string, port: string): boolean {
   return host === below || host.endsWith(`.${below}`)
 }
 
-/** `host:port`, `[v6]:port`, or no port at all. A bare IPv6 address has colons but no port. */
+/** `host:port`, `[v6]:port`, or no port at all. A bare IPv6 address has colons but no port; brackets without a port match nothing. */
 function splitPort(entry: string): {name: string; port: string} {
-  const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(entry)
+  const bracketed = /^\[([^\]]*)\]:(.*)$/.exec(entry)
   if (bracketed !== null) return {name: bracketed[1] ?? '', port: bracketed[2] ?? ''}
   const parts = entry.split(':')
   return parts.length === 2 ? {name: parts[0] ?? '', port: parts[1] ?? ''} : {name: entry, port: ''}

@@ -4,6 +4,7 @@ import {parseGoDuration, parseRequestTimeout} from '../../../../src/kube/index.t
 // Verdicts and values of Go's time.ParseDuration.
 test.each([
   ['0', 0],
+  ['-0', 0],
   ['5s', 5000],
   ['1m30s', 90_000],
   ['1.5h', 5_400_000],
