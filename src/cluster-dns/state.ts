@@ -1,6 +1,7 @@
 import {posix} from 'node:path'
-import type {Environment} from '../../plugins/coredns/src/index.ts'
+import {parseCorefile, type Environment} from '../../plugins/coredns/src/index.ts'
 import type {CallOptions, KubeClient} from '../kube/index.ts'
+import {covers} from '../platforms/dns/container.ts'
 import type {DnsLocation} from '../platforms/dns/locate.ts'
 import type {ServiceView} from '../platforms/dns/objects.ts'
 import {loadDnsLocation, loadTargets, type LoadOptions} from './load.ts'
@@ -29,6 +30,7 @@ export function stateOfLocation(
   version?: string,
 ): DnsState {
   const {namespace, corefile} = location
+  const files = filesOf(location)
   const known = version ?? location.container.version
   return {
     origin: 'cluster',
@@ -40,18 +42,43 @@ export function stateOfLocation(
       bytes: Buffer.from(corefile.text, 'utf8'),
     },
     corefilePath: location.corefilePath,
-    files: new Map(
-      location.files
-        .filter((file) => file.path !== location.corefilePath && file.text !== undefined)
-        .map((file) => [file.path, Buffer.from(file.text ?? '', 'utf8')]),
-    ),
-    directories: new Set(location.mounts.filter((mount) => mount.subPath === undefined).map((mount) => mount.path)),
+    files,
+    directories: knownDirectories(location, files),
     env: environmentOf(location),
     version: known ?? assumedVersion,
     versionKnown: known !== undefined,
     location,
     services,
   }
+}
+
+/** Text files of the mounted ConfigMaps beside the Corefile. */
+function filesOf(location: DnsLocation): Map<string, Uint8Array> {
+  const others = location.files.filter((file) => file.path !== location.corefilePath)
+  return new Map(
+    others.flatMap((file) => (file.text === undefined ? [] : [[file.path, Buffer.from(file.text, 'utf8')] as const])),
+  )
+}
+
+/**
+ * Directories whose every file is known: those that ConfigMaps fill, and the directories of imports that lie below one without
+ * a mount of their own, which do not exist (an optional volume that a platform leaves out).
+ */
+function knownDirectories(location: DnsLocation, files: ReadonlyMap<string, Uint8Array>): Set<string> {
+  const whole = location.mounts.filter((mount) => mount.whole).map((mount) => mount.path)
+  const parsed = parseCorefile(Buffer.from(location.corefile.text, 'utf8'), {
+    path: location.corefilePath,
+    files,
+    imports: 'unknown',
+    directives: false,
+  })
+  const imported = parsed.imports.filter((use) => use.kind !== 'snippet').map((use) => posix.dirname(use.resolved))
+  const missing = imported.filter((directory) => {
+    const deepest = (paths: readonly string[]): number =>
+      Math.max(-1, ...paths.filter((path) => covers(path, directory)).map((path) => path.length))
+    return deepest(whole) > deepest(location.opaqueMounts)
+  })
+  return new Set([...whole, ...missing])
 }
 
 /** What the parser may take for set, unset and unknown. */
@@ -77,9 +104,4 @@ export function stateOfFile(path: string, bytes: Uint8Array, version?: string): 
     version: version ?? assumedVersion,
     versionKnown: version !== undefined,
   }
-}
-
-/** Absolute path in the container that an import pattern of the Corefile means. */
-export function importPath(corefilePath: string, pattern: string): string {
-  return posix.resolve(posix.dirname(corefilePath), pattern)
 }

@@ -1,7 +1,4 @@
-import type {EditRequest} from '../../../plugins/coredns/src/index.ts'
-import type {DnsState} from '../types.ts'
+import {checkLoadable, prepareHostAnswers, type EditRequest} from '../../../plugins/coredns/src/index.ts'
 
-/** What the editor asks beside the text itself: which block answers a host, by simulation. */
-export function stateHooks(_state: DnsState): Pick<EditRequest, 'answers' | 'check'> {
-  return {}
-}
+/** What the editor asks beside the text itself: by simulation, which blocks answer a host and what stands in the way. */
+export const editorHooks: Pick<EditRequest, 'answers' | 'check'> = {answers: prepareHostAnswers, check: checkLoadable}

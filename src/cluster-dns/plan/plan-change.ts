@@ -14,7 +14,7 @@ import type {CorednsPlan, CorednsRefusal, CorednsTarget, CorednsTextChange} from
 import {apiVersion} from '../../model/documents.ts'
 import {exitCodes} from '../../model/errors.ts'
 import type {DnsChange, DnsState} from '../types.ts'
-import {stateHooks} from './editor-hooks.ts'
+import {editorHooks} from './editor-hooks.ts'
 import {explainImports, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
 import {otherToolsOf, ownerRefusal, sizeRefusal, reloadRefusal, type TextRefusal} from './obstacles.ts'
@@ -73,7 +73,7 @@ export function planCorednsChange(state: DnsState, request: CorednsPlanRequest):
     clusterDomain,
     unknownImports: state.origin === 'file' ? 'warn' : 'refuse',
     ...(state.location === undefined ? {} : {dnsPort: String(state.location.dnsPort)}),
-    ...stateHooks(state),
+    ...editorHooks,
   }
   const {plan, refused} = planWithin(state, request, parsed, keys, base, sorted)
   const context = {state, request, clusterDomain, sorted, keys}
@@ -349,7 +349,10 @@ function hostEntries(host: TakenHost) {
 
 function refusalOf(host: HostRefusal, state: DnsState): CorednsRefusal {
   const {name, code, reason, remedy, line, file} = host
-  const where = line === undefined ? '' : `${file === undefined || file === '' ? '' : `${file} `}line ${line}: `
+  const where =
+    line === undefined || reason.startsWith('line ')
+      ? ''
+      : `${file === undefined || file === '' ? '' : `${file} `}line ${line}: `
   return {
     name,
     code,

@@ -12,7 +12,6 @@ export type ClusterRefusalCode =
   | 'ImportKeyNotRead'
   | 'NoReload'
   | 'Immutable'
-  | 'NoHostGiven'
 
 /** Every code that `refused[].code` of a CorednsPlan can hold: docs/refusals.md lists them, and a test compares. */
 export type RefusalCode = ClusterRefusalCode | FileRefusalCode | HostRefusalCode
@@ -65,5 +64,4 @@ export const refusalMeanings = {
   ImportKeyNotRead: 'no server block that answers the name imports a mounted key of ours',
   NoReload: 'CoreDNS would not notice the change; --restart-coredns restarts it',
   Immutable: 'the ConfigMap is immutable',
-  NoHostGiven: 'no host was found or given',
 } as const satisfies Readonly<Record<RefusalCode, string>>

@@ -19,6 +19,8 @@ export interface ConfigMount {
   readonly subPath?: string
   /** False: kubelet never updates this mount in a running pod (`subPath`). */
   readonly live: boolean
+  /** Nothing but ConfigMaps fills the directory, so that every file in it is known. */
+  readonly whole: boolean
 }
 
 /** One file of the container that comes from a ConfigMap. */
@@ -123,11 +125,26 @@ export function configMounts(
           ...(from.items === undefined ? {} : {items: from.items}),
           ...(mount.subPath === undefined ? {} : {subPath: mount.subPath}),
           live: mount.subPath === undefined,
+          whole:
+            mount.subPath === undefined &&
+            volumes.get(mount.volume)?.sources.every((entry) => entry.configMap !== undefined) === true,
         },
       ]
     }),
   )
   return mounts.toSorted((left, right) => right.path.length - left.path.length)
+}
+
+/** Mount paths that something else than a ConfigMap fills: nothing below them can be known. */
+export function opaqueMounts(spec: PodSpecView, container: ContainerView): string[] {
+  const filled = new Set(
+    spec.volumes
+      .filter((volume) => volume.sources.every((source) => source.configMap !== undefined))
+      .map((volume) => volume.name),
+  )
+  return container.mounts
+    .filter((mount) => !filled.has(mount.volume))
+    .map((mount) => posix.normalize(mount.path).replace(/(.)\/$/, '$1'))
 }
 
 /** Where a path of the container comes from: the mount and the key, or the reason why it is no ConfigMap's. */

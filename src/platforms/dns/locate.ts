@@ -6,6 +6,7 @@ import {
   findConfigMap,
   hasHiddenEnvironment,
   mountedFiles,
+  opaqueMounts,
   sourceOfPath,
   versionFromImage,
   type ConfigMount,
@@ -56,6 +57,8 @@ export interface DnsLocation {
     readonly text: string
   }
   readonly mounts: readonly ConfigMount[]
+  /** Mount paths of other volumes (Secrets, host paths): what lies below is not known. */
+  readonly opaqueMounts: readonly string[]
   /** Every mounted file, the Corefile among them. */
   readonly files: readonly MountedFile[]
   readonly pods: readonly DnsPod[]
@@ -152,6 +155,7 @@ export function locateClusterDns(objects: DnsObjects, options: LocateOptions = {
       text,
     },
     mounts: first.mounts,
+    opaqueMounts: opaqueMounts(chosen.spec, chosen.container),
     files: mountedFiles(first.mounts, objects.configMaps),
     pods: candidate.pods.map(describePod),
     ...(owner === undefined ? {} : {owner}),
