@@ -30,6 +30,8 @@ export function reportSource(
     return
   }
   conditions.clear(key, `source ${name} is ${status.state} again`)
-  if (status.state === 'absent') log.info(`source ${name} is not served by this cluster`, {source: name})
+  if (status.state === 'absent' && previous?.everSynced === true) {
+    log.warn(`source ${name} is not served any more; its names go`, {source: name})
+  } else if (status.state === 'absent') log.info(`source ${name} is not served by this cluster`, {source: name})
   else log.debug(`source ${name} is ${status.state}`, {source: name})
 }

@@ -97,7 +97,8 @@ export class Sources {
       clock,
       random,
       relistMs,
-      log,
+      // Changes of state are reported by us, with the word that the person knows the source by.
+      log: {...log, info: log.debug, warn: log.debug},
       onChange: (change) => this.#changed(change, what.sourceWord),
       onState: (status) => {
         onState?.(name, status, previous)

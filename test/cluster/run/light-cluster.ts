@@ -1,9 +1,12 @@
+import {readFileSync, writeFileSync} from 'node:fs'
 import {CLUSTER_DNS, kubeadmCorefile} from '../bed/cluster-objects.ts'
 import {apiClient} from '../bed/api-client.ts'
 import type {ApiClient} from '../bed/api-client.ts'
 import {startApiServer} from '../bed/index.ts'
 import type {ApiServer} from '../bed/index.ts'
 import type {KubeObject} from '../bed/objects.ts'
+import {startGate} from './gate.ts'
+import type {Gate} from './gate.ts'
 import {rightsObjects} from '../../support/rights.ts'
 
 /**
@@ -13,7 +16,9 @@ import {rightsObjects} from '../../support/rights.ts'
 export interface LightCluster {
   readonly api: ApiServer
   readonly admin: ApiClient
-  /** Kubeconfig of the controller's ServiceAccount, with a token as kubelet would mount it. */
+  /** In front of the API server, for the controller alone. */
+  readonly gate: Gate
+  /** Kubeconfig of the controller's ServiceAccount through the gate, with a token as kubelet would mount it. */
   readonly kubeconfig: string
   corefile(): Promise<string>
   /** Names between our markers, sorted. */
@@ -36,6 +41,10 @@ export async function startLightCluster(options: {corefile?: string} = {}): Prom
       '/api/v1/namespaces/srcip/serviceaccounts/srcip/token',
       {apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {expirationSeconds: 3600}},
     )
+    const direct = api.kubeconfigFor({token: status.token, name: 'srcip'}, {namespace: 'srcip'})
+    const gate = await startGate(api.port)
+    const kubeconfig = `${api.folder}/gated.kubeconfig`
+    writeFileSync(kubeconfig, readFileSync(direct, 'utf8').replaceAll(`:${api.port}`, `:${gate.port}`), {mode: 0o600})
     const path = '/api/v1/namespaces/kube-system/configmaps/coredns'
     const corefile = async (): Promise<string> => {
       const {data} = await admin.get<{data: {Corefile: string}}>(path)
@@ -44,7 +53,8 @@ export async function startLightCluster(options: {corefile?: string} = {}): Prom
     return {
       api,
       admin,
-      kubeconfig: api.kubeconfigFor({token: status.token, name: 'srcip'}, {namespace: 'srcip'}),
+      gate,
+      kubeconfig,
       corefile,
       names: async () =>
         [...(await corefile()).matchAll(/rewrite name exact (\S+) /g)].map((match) => match[1] ?? '').sort(),
@@ -53,6 +63,7 @@ export async function startLightCluster(options: {corefile?: string} = {}): Prom
       },
       stop: async () => {
         admin.close()
+        await gate.close()
         await api.stop()
       },
     }
