@@ -63,7 +63,7 @@ function suffixesOf(name: string): string[] {
   return [...suffixes, '.']
 }
 
-/** Block choice by zones alone, without looking at any plugin: what the editor uses when no simulator is given. */
+/** Block choice by zones alone, without looking at any plugin: for files that are edited without judging what their blocks can resolve. */
 export const answersByZone: PrepareHostAnswers = (parsed, {dnsPort}) => {
   const chooser = new BlockChooser(parsed, inspectKeys(parsed), dnsPort)
   return ({host}) => {

@@ -17,10 +17,21 @@ export function formatVersion(version: CorednsVersion): string {
 
 /** Whether `version` is `text` or newer. */
 export function atLeast(version: CorednsVersion, text: string): boolean {
-  const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number)
+  const [major, minor, patch] = numbersOf(text)
   if (version.major !== major) return version.major > major
   if (version.minor !== minor) return version.minor > minor
   return version.patch >= patch
+}
+
+const numbers = new Map<string, readonly [number, number, number]>()
+
+/** The version gates are a handful of constants that are asked for again and again. */
+function numbersOf(text: string): readonly [number, number, number] {
+  const known = numbers.get(text)
+  if (known) return known
+  const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number)
+  numbers.set(text, [major, minor, patch])
+  return [major, minor, patch]
 }
 
 /** Plugin order since 1.14.7: rewrite and autopath stand before cache (coredns core/dnsserver/zdirectives.go, tag v1.14.7). */
@@ -78,6 +89,32 @@ const until: readonly (readonly [name: string, before: string, follows: string])
  * builds may leave plugins out; what is not compiled in is an error of setup, not of this list.
  */
 export function directivesOf(version: CorednsVersion): readonly string[] {
+  return tablesOf(version).names
+}
+
+/** Position of every plugin in the chain of that version. */
+export function pluginOrder(version: CorednsVersion): ReadonlyMap<string, number> {
+  return tablesOf(version).order
+}
+
+interface Tables {
+  readonly names: readonly string[]
+  readonly order: ReadonlyMap<string, number>
+}
+
+const tables = new Map<string, Tables>()
+
+function tablesOf(version: CorednsVersion): Tables {
+  const key = formatVersion(version)
+  const known = tables.get(key)
+  if (known) return known
+  const names = namesOf(version)
+  const made = {names, order: new Map(names.map((name, index) => [name, index]))}
+  tables.set(key, made)
+  return made
+}
+
+function namesOf(version: CorednsVersion): string[] {
   const order = atLeast(version, '1.14.7') ? rewriteFirst : cacheFirst
   const names = order.filter((name) => atLeast(version, since[name] ?? '0.0.0'))
   if (!atLeast(version, '1.14.3')) move(names, 'acl', 'any')
@@ -95,11 +132,6 @@ function move(names: string[], name: string, target: string): void {
   names.splice(from, 1)
   const to = names.indexOf(target)
   names.splice(to === -1 ? names.indexOf('chaos') : to, 0, name)
-}
-
-/** Position of every plugin in the chain of that version. */
-export function pluginOrder(version: CorednsVersion): ReadonlyMap<string, number> {
-  return new Map(directivesOf(version).map((name, index) => [name, index]))
 }
 
 /** True when a query meets `rewrite` before `cache` (>= 1.14.7). */

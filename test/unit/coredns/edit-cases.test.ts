@@ -3,12 +3,22 @@ import {
   answersByZone,
   hasReload,
   parseCorefile,
-  planEdit,
-  planRemoval,
   type EditPlan,
   type PrepareHostAnswers,
 } from '../../../plugins/coredns/src/index.ts'
-import {begin, bytes, caseFiles, cleaned, edited, end, exact, target, text} from './edit-support.ts'
+import {
+  begin,
+  bytes,
+  caseFiles,
+  cleaned,
+  edited,
+  end,
+  exact,
+  target,
+  text,
+  planEdit,
+  planRemoval,
+} from './edit-support.ts'
 
 const hosts = exact('shop.example.org', 'app.example.org')
 const rules = ['app.example.org', 'shop.example.org'].map((name) => `rewrite name exact ${name} ${target}.`)

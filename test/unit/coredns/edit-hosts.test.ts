@@ -3,14 +3,12 @@ import {
   clusterZonesOf,
   parseCorefile,
   parseVersion,
-  planEdit,
-  planRemoval,
   reloadHash,
   type CorednsVersion,
   type EditRequest,
   type WantedHost,
 } from '../../../plugins/coredns/src/index.ts'
-import {begin, bytes, caseFiles, edited, end, exact, target, text} from './edit-support.ts'
+import {begin, bytes, caseFiles, edited, end, exact, target, text, planEdit, planRemoval} from './edit-support.ts'
 
 const good = caseFiles('B14').get('good') as Uint8Array
 const plan = (hosts: readonly WantedHost[], more: Partial<EditRequest> = {}): ReturnType<typeof planEdit> =>

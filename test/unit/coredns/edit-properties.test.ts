@@ -4,14 +4,12 @@ import {
   applyEdits,
   markerTexts,
   parseCorefile,
-  planEdit,
-  planRemoval,
   type EditRequest,
   type ParsedCorefile,
   type WantedHost,
 } from '../../../plugins/coredns/src/index.ts'
 import {corefileCase} from '../../support/corefile-generator.ts'
-import {target, text} from './edit-support.ts'
+import {target, text, planEdit, planRemoval} from './edit-support.ts'
 
 const label = fc.stringMatching(/^[a-z0-9]([a-z0-9_-]{0,5}[a-z0-9])?$/)
 const names = fc.array(label, {minLength: 2, maxLength: 4}).map((labels) => labels.join('.'))

@@ -1,9 +1,9 @@
 import {readdirSync, readFileSync} from 'node:fs'
 import {expect} from 'vitest'
 import {
+  answersByZone,
   markerTexts,
-  planEdit,
-  planRemoval,
+  planEdit as planWithSimulator,
   type EditPlan,
   type EditRequest,
   type WantedHost,
@@ -11,6 +11,15 @@ import {
 
 export const target = 'srcip-proxy.srcip.svc.cluster.local'
 export const {begin, end} = markerTexts.srcip
+
+/** The editor without the simulator: these tests are about bytes, many of their files resolve nothing. */
+export function planEdit(request: EditRequest): EditPlan {
+  return planWithSimulator({answers: answersByZone, ...request})
+}
+
+export function planRemoval(request: Omit<EditRequest, 'hosts' | 'allowEmpty' | 'spared'>): EditPlan {
+  return planEdit({...request, hosts: [], allowEmpty: true})
+}
 
 const encoder = new TextEncoder()
 export const bytes = (text: string): Uint8Array => encoder.encode(text)

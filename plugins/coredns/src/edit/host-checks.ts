@@ -1,4 +1,3 @@
-import {isSubdomain} from '../simulate/dns-name.ts'
 import type {HostRefusal, HostRefusalCode, WantedHost} from '../types.ts'
 
 /** Everything a host is judged by before any server block is looked at. */
@@ -16,7 +15,6 @@ export interface SortedHosts {
   readonly refused: readonly HostRefusal[]
 }
 
-const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
 const serviceName = /(?:^|\.)svc\.[^.]+/
 
 /** A refusal with the fields of the host filled in. */
@@ -80,12 +78,12 @@ function judge(host: WantedHost, rules: HostRules): HostRefusal | undefined {
   if (`${base}.` === target) {
     return refuseHost(host, 'TargetIsHost', `${name} is the target itself`, 'leave this name out')
   }
-  if (isSubdomain('in-addr.arpa.', `${base}.`) || isSubdomain('ip6.arpa.', `${base}.`)) {
+  if (isBelow('in-addr.arpa.', `${base}.`) || isBelow('ip6.arpa.', `${base}.`)) {
     return refuseHost(host, 'InReverseZone', `${name} lies in a reverse zone`, 'leave this name out')
   }
-  const zone = rules.clusterZones.find((one) => isSubdomain(one, `${base}.`) || (wild && isSubdomain(`${base}.`, one)))
+  const zone = rules.clusterZones.find((one) => isBelow(one, `${base}.`) || (wild && isBelow(`${base}.`, one)))
   if (zone) {
-    const reason = `${name} ${isSubdomain(zone, `${base}.`) ? 'lies in' : 'would cover'} the cluster zone ${zone}`
+    const reason = `${name} ${isBelow(zone, `${base}.`) ? 'lies in' : 'would cover'} the cluster zone ${zone}`
     return refuseHost(host, 'InClusterZone', reason, 'leave this name out: Services answer there')
   }
   if (serviceName.test(base)) {
@@ -100,7 +98,33 @@ function judge(host: WantedHost, rules: HostRules): HostRefusal | undefined {
   return refuseHost(host, 'WildcardUnsupported', reason, 'upgrade CoreDNS, or list the names one by one')
 }
 
-/** Letters, digits, hyphens and underscores in labels of 1 to 63, 253 in all (RFC 1123, with `_` as it occurs). */
-export function isHostName(name: string): boolean {
-  return name.length <= 253 && name.split('.').every((part) => label.test(part))
+/** Whether a name is a zone or below it; both lower case, without escapes, with final dot. */
+function isBelow(zone: string, name: string): boolean {
+  return name === zone || (name.endsWith(zone) && name.charCodeAt(name.length - zone.length - 1) === dot)
 }
+
+/** Letters, digits, hyphens and underscores in labels of 1 to 63, 253 in all (RFC 1123, with `_` as it occurs). Lower case. */
+export function isHostName(name: string): boolean {
+  if (name.length === 0 || name.length > 253) return false
+  let start = 0
+  for (let at = 0; at <= name.length; at++) {
+    const code = at === name.length ? dot : name.charCodeAt(at)
+    if (code === dot) {
+      const length = at - start
+      if (length === 0 || length > 63) return false
+      if (name.charCodeAt(start) === hyphen || name.charCodeAt(at - 1) === hyphen) return false
+      start = at + 1
+    } else if (!(
+      (code >= 0x61 && code <= 0x7a) ||
+      (code >= 0x30 && code <= 0x39) ||
+      code === hyphen ||
+      code === 0x5f
+    )) {
+      return false
+    }
+  }
+  return true
+}
+
+const dot = 0x2e
+const hyphen = 0x2d

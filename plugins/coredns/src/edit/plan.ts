@@ -1,4 +1,4 @@
-import {answersByZone, dnsPortOf} from '../block-choice.ts'
+import {dnsPortOf} from '../block-choice.ts'
 import {atLeast} from '../directives.ts'
 import {parseCorefile} from '../parser.ts'
 import {hashOfParsed} from '../reload-hash.ts'
@@ -6,6 +6,7 @@ import {inspectKeys, type InspectedKeys} from '../server-keys.ts'
 import {zonesOfBlock} from '../setup/check-setup.ts'
 import {zonesOfArgument} from '../setup/zone-arguments.ts'
 import {fqdn} from '../simulate/dns-name.ts'
+import {prepareHostAnswers} from '../simulate/host-answers.ts'
 import type {FileRefusal, HostRefusal, ParsedCorefile, ParseOptions, WantedHost} from '../types.ts'
 import {applyEdits, lineEdits, type Insertion} from './byte-edits.ts'
 import {checkFile, checkSize, loadError, refuseFile} from './file-checks.ts'
@@ -103,7 +104,7 @@ class Planner {
       ours: present.ours,
       before: request.before ?? false,
       dnsPort: request.dnsPort ?? dnsPortOf(this.inspected) ?? '53',
-      answers: request.answers ?? answersByZone,
+      answers: request.answers ?? prepareHostAnswers,
     })
     const refusedHosts = [...sorted.refused, ...placed.refused].sort((a, b) => (a.name < b.name ? -1 : 1))
     // With nothing to take, nothing is written: the rules that stand stay as they are.

@@ -50,7 +50,7 @@ export interface EditRequest {
   readonly dnsPort?: string
   /** What an import that could not be read means: default `refuse`; `warn` for a file without its surroundings. */
   readonly unknownImports?: 'refuse' | 'warn'
-  /** Decides which blocks answer a host. Default: longest zone match alone. */
+  /** Decides which blocks answer a host. Default: the simulator (prepareHostAnswers). */
   readonly answers?: PrepareHostAnswers
   /** Checks beside P1, P2 and P4, which the editor always makes. */
   readonly check?: CheckLoadable
