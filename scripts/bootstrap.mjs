@@ -9,7 +9,7 @@
  * good otherwise ends with exit code 21.
  */
 import {spawnSync} from 'node:child_process'
-import {accessSync, constants, existsSync, readFileSync} from 'node:fs'
+import {accessSync, constants, existsSync, readFileSync, symlinkSync} from 'node:fs'
 import {delimiter, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 
@@ -79,7 +79,7 @@ function installNpmPackages() {
   if (difference === undefined) return
   say(`npm ci (${difference})`)
   // npm's own output goes to stderr: stdout belongs to the tests and the demo.
-  const {status} = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
+  const {status} = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
     shell: false,
@@ -121,6 +121,8 @@ function installPinnedNode() {
   say(`Node ${wanted} from the npm package "node"`)
   const folder = join(root, 'node_modules', 'node')
   spawnSync(process.execPath, ['installArchSpecificPackage.js'], {cwd: folder, stdio: ['ignore', 2, 2]})
+  // npm links only programs that are there when it installs a package.
+  if (!existsSync(pinnedNode)) symlinkSync(join('..', 'node', 'bin', 'node'), pinnedNode)
   if (version() !== wanted) fail(`node_modules/.bin/node is not ${wanted}: rm -rf node_modules && npm ci`)
 }
 
