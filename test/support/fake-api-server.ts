@@ -77,8 +77,8 @@ export class FakeApiServer {
     return this.requests.filter(filter).length
   }
 
-  /** Starts, or starts again on the same port. */
-  async start(): Promise<this> {
+  /** Starts, or starts again on the same port; or on that of another one that was killed. */
+  async start(port: number = this.#port): Promise<this> {
     const listener: RequestListener = (request, response) => void this.#serve(request, response)
     const {tls} = this.#options
     this.#server =
@@ -88,7 +88,7 @@ export class FakeApiServer {
       socket.on('error', () => undefined)
       socket.once('close', () => this.#sockets.delete(socket))
     })
-    await new Promise<void>((resolve) => this.#server?.listen(this.#port, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => this.#server?.listen(port, '127.0.0.1', resolve))
     this.#port = (this.#server.address() as AddressInfo).port
     return this
   }
@@ -103,7 +103,11 @@ export class FakeApiServer {
 
   /** Resets every open connection. */
   reset(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    // A TLS socket has no handle of its own to reset: there the peer sees an end without a farewell.
+    for (const socket of this.#sockets) {
+      if (this.#options.tls === undefined) socket.resetAndDestroy()
+      else socket.destroy()
+    }
   }
 
   /** Ends all watches in good order. */
