@@ -156,7 +156,7 @@ export class BlockParser {
     if (open?.text !== '{') this.failSyntax('{')
     const {tokens, close} = this.snippetTokens()
     if (atLeast(this.options.version, '1.13.0')) this.refuseSelfImport(name, tokens)
-    this.snippets.set(name, {name, key: keyTokens[0] as Token, open: open as Token, close, tokens})
+    this.snippets.set(name, {name, key: keyTokens[0] as Token, open, close, tokens})
     return true
   }
 
@@ -187,7 +187,7 @@ export class BlockParser {
     const {stream, block} = this
     const open = stream.current
     const braced = open?.text === '{'
-    if (braced) block.open = open as Token
+    if (braced) block.open = open
     else stream.back()
     this.directives()
     if (braced && stream.current?.text !== '}') this.failSyntax('}')
@@ -293,7 +293,7 @@ export class BlockParser {
     for (const path of paths) {
       const found = this.files.tokens(path)
       if (!found) this.fail(`Could not import ${path}: is a directory`)
-      for (const token of found as readonly Token[]) tokens.push(token)
+      for (const token of found) tokens.push(token)
     }
     this.splice(tokens, {...use, kind: 'file', files: paths, resolved: match.pattern}, outer)
   }

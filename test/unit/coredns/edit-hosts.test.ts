@@ -176,7 +176,7 @@ describe('import keys', () => {
     expect(files.map(({file, before, after}) => [file, before, text(after as Uint8Array)])).toEqual([
       [key, undefined, content],
     ])
-    expect(taken.map(({blocks}) => blocks)).toEqual(Array(2).fill([{keys: ['.:53'], line: 1, place: key}]))
+    expect(taken.map(({blocks}) => blocks)).toEqual([1, 2].map(() => [{keys: ['.:53'], line: 1, place: key}]))
     expect(edits).toEqual([{file: key, offset: 0, removed: '', inserted: content}])
     expect(hash.value).toBe(reloadHash(corefile, {files: new Map([[key, bytes(content)]])}).value)
   })
@@ -295,6 +295,13 @@ describe('other owners', () => {
     expect(after).toContain('{\n    # === BEGIN ouroboros (do not edit by hand) ===\n    rewrite name exact a.example')
     expect(after.match(/ouroboros/g)).toHaveLength(2)
   })
+})
+
+test('a spared name is a host name below a wanted wildcard, or is left out', () => {
+  const wild = one('*.example.org', {kind: 'wildcard-one-label'})
+  const spared = ['Static.example.org.', 'elsewhere.example', 'a\n}.example.org', 'a b.example.org']
+  const after = edited(good, {hosts: [wild], wildcards: true, spared})
+  expect(after.match(/rewrite name exact .*/g)).toEqual(['rewrite name exact static.example.org static.example.org.'])
 })
 
 test('a file near 1 MiB is refused before and after', () => {

@@ -2,18 +2,27 @@ import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
 import {patternLimit, ruleTexts} from '../../../plugins/coredns/src/edit/rule-text.ts'
 import {SuffixTree} from '../../../plugins/coredns/src/edit/suffix-tree.ts'
-import type {WantedHost} from '../../../plugins/coredns/src/index.ts'
+import {compileRegex, type WantedHost} from '../../../plugins/coredns/src/index.ts'
 
 const target = 'p.q.svc.cluster.local.'
 const hostOf = (name: string, kind: WantedHost['kind'] = 'exact'): WantedHost => ({name, kind, target})
 const lines = (hosts: readonly WantedHost[], spared: readonly string[] = [], mayPack = true): string[] =>
   ruleTexts({hosts, spared, mayPack}).map(({text}) => text)
 
+/** Asks JavaScript's engine and the RE2 of the simulator: both must agree. */
+function matches(pattern: string, text: string): boolean {
+  const compiled = compileRegex(pattern)
+  if (compiled.kind !== 'ok') throw new Error(`RE2 refuses ${pattern}`)
+  const found = compiled.regex.test(text)
+  expect(new RegExp(pattern).test(text)).toBe(found)
+  return found
+}
+
 /** First rule of a list that answers a name, as CoreDNS goes through them. */
 function targetOf(rules: readonly string[], name: string): string | undefined {
   for (const rule of rules) {
     const [, , match, from = '', to] = rule.split(' ')
-    if (match === 'exact' ? from === name : new RegExp(from).test(`${name}.`)) return to
+    if (match === 'exact' ? from === name : matches(from, `${name}.`)) return to
   }
   return undefined
 }

@@ -10,7 +10,7 @@ import {prepareHostAnswers} from '../simulate/host-answers.ts'
 import type {FileRefusal, HostRefusal, ParsedCorefile, ParseOptions, WantedHost} from '../types.ts'
 import {applyEdits, lineEdits, type Insertion} from './byte-edits.ts'
 import {checkFile, checkSize, loadError, refuseFile} from './file-checks.ts'
-import {sortHosts} from './host-checks.ts'
+import {isHostName, sortHosts} from './host-checks.ts'
 import {placeHosts, type HostPlaces} from './host-places.ts'
 import {findMarkers, type MarkerDamage} from './markers.ts'
 import {sectionText, spotIn} from './place.ts'
@@ -169,7 +169,7 @@ class Planner {
     const wild = hosts.filter(({kind}) => kind !== 'exact').map(({name}) => name.slice(1))
     const spared = (this.request.spared ?? [])
       .map((name) => name.replace(/\.$/, '').toLowerCase())
-      .filter((name) => !names.has(name) && wild.some((suffix) => name.endsWith(suffix)))
+      .filter((name) => isHostName(name) && !names.has(name) && wild.some((suffix) => name.endsWith(suffix)))
     return ruleTexts({hosts, spared: [...new Set(spared)], mayPack: atLeast(this.parsed.version, '1.8.4')})
   }
 
