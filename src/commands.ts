@@ -4,6 +4,14 @@ import CorednsPlan from './commands/coredns/plan.ts'
 import CorednsQuery from './commands/coredns/query.ts'
 import CorednsShow from './commands/coredns/show.ts'
 import Help from './commands/help.ts'
+import MirrorCopy from './commands/mirror/copy.ts'
+import MirrorExport from './commands/mirror/export.ts'
+import MirrorImport from './commands/mirror/import.ts'
+import MirrorInspect from './commands/mirror/inspect.ts'
+import MirrorNodeConfig from './commands/mirror/node-config.ts'
+import MirrorPlan from './commands/mirror/plan.ts'
+import MirrorValues from './commands/mirror/values.ts'
+import MirrorVerify from './commands/mirror/verify.ts'
 import Proxy from './commands/proxy.ts'
 import Run from './commands/run.ts'
 import Version from './commands/version.ts'
@@ -16,6 +24,14 @@ export const COMMANDS = {
   'coredns:query': CorednsQuery,
   'coredns:show': CorednsShow,
   help: Help,
+  'mirror:copy': MirrorCopy,
+  'mirror:export': MirrorExport,
+  'mirror:import': MirrorImport,
+  'mirror:inspect': MirrorInspect,
+  'mirror:node-config': MirrorNodeConfig,
+  'mirror:plan': MirrorPlan,
+  'mirror:values': MirrorValues,
+  'mirror:verify': MirrorVerify,
   proxy: Proxy,
   run: Run,
   version: Version,

@@ -35,21 +35,3 @@ export function redactText(text: string): string {
     )
     .replace(/(https?:\/\/)[^/\s@]+@/gi, '$1')
 }
-
-/** 1536 -> "1.5 KiB"; whole bytes below one KiB. */
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
-  let value = bytes
-  let unit = 0
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024
-    unit++
-  }
-  return unit === 0 ? `${value} B` : `${value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`
-}
-
-/** The first 12 characters of a digest's value: enough for a person to compare. */
-export function shortDigest(digest: string): string {
-  const colon = digest.indexOf(':')
-  return `${digest.slice(0, colon + 1)}${digest.slice(colon + 1, colon + 13)}`
-}

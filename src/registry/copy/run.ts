@@ -4,7 +4,7 @@ import {Gate} from '../http/gate.ts'
 import type {Descriptor} from '../manifest.ts'
 import type {Repository} from '../repository.ts'
 import {uploadBlob} from '../upload.ts'
-import type {CopyEventSink} from './events.ts'
+import type {CopyEventSink} from '../../model/mirror-events.ts'
 import type {ContentSource} from './source.ts'
 
 /** Blobs up to this size travel as one buffer: fewer turns of the event loop, and another try needs no second download. */

@@ -1,3 +1,4 @@
+import {SrcipError} from '../../model/errors.ts'
 import type {RegistryHost} from '../client.ts'
 import {downloadBlob, readBlob, type Sink} from '../download.ts'
 import type {Descriptor, Manifest} from '../manifest.ts'
@@ -40,5 +41,57 @@ export function registrySource(repository: Repository): ContentSource {
     readBlob: (descriptor) => readBlob(repository, descriptor),
     streamBlob: (descriptor, sink, onResume) => downloadBlob(repository, descriptor, sink, onResume),
     referrers: (digest) => listReferrers(repository, digest),
+  }
+}
+
+/**
+ * Several places of the same repository (mirrors, then the origin): each question goes to the first that answers it, so a
+ * mirror with holes is no worse than none.
+ */
+export function firstThatHas(fullName: string, sources: readonly ContentSource[]): ContentSource {
+  const [first] = sources
+  if (first !== undefined && sources.length === 1) return first
+  const tryAll = async <T>(ask: (source: ContentSource) => Promise<T>): Promise<T> => {
+    let failure: unknown
+    for (const source of sources) {
+      try {
+        return await ask(source)
+      } catch (error) {
+        if (!(error instanceof SrcipError) || error.code === 'Interrupted' || error.code === 'CheckFailed') throw error
+        failure ??= error
+      }
+    }
+    throw failure ?? new SrcipError('Denied', `${fullName}: registries.conf blocks it and names no mirror`)
+  }
+  return {
+    fullName,
+    manifest: (reference, type) => tryAll((source) => source.manifest(reference, type)),
+    readBlob: (descriptor) => tryAll((source) => source.readBlob(descriptor)),
+    async tagDigest(tag) {
+      for (const source of sources) {
+        const digest = await source.tagDigest(tag)
+        if (digest !== undefined) return digest
+      }
+      return undefined
+    },
+    async streamBlob(descriptor, sink, onResume) {
+      let begun = false
+      const started: Sink = (chunk) => {
+        begun = true
+        return sink(chunk)
+      }
+      await tryAll(async (source) => {
+        // Bytes that a receiver has taken cannot be taken back: only a blob that has not begun may come from the next place.
+        if (begun) throw new SrcipError('Unreachable', `${fullName}: ${descriptor.digest} broke off`)
+        await source.streamBlob(descriptor, started, onResume)
+      })
+    },
+    async referrers(digest) {
+      for (const source of sources) {
+        const found = await source.referrers(digest).catch(() => [])
+        if (found.length > 0) return found
+      }
+      return []
+    },
   }
 }

@@ -1,4 +1,4 @@
-import type {CopyEventSink} from '../copy/events.ts'
+import type {CopyEventSink} from '../../model/mirror-events.ts'
 import type {ContentSource} from '../copy/source.ts'
 import {DigestCheck} from '../digest.ts'
 import {verified} from '../download.ts'

@@ -10,7 +10,7 @@ import {isChart, Repository} from '../repository.ts'
 import {type Extra, findExtras, loadExtras, type LostExtra} from '../copy/extras.ts'
 import {blobsOf, childFor, type GraphNode, type Selection, sizeOf, walkGraph} from '../copy/graph.ts'
 import {platformsOf} from '../copy/item.ts'
-import {type ContentSource, registrySource} from '../copy/source.ts'
+import {type ContentSource, firstThatHas, registrySource} from '../copy/source.ts'
 import {newestVersion} from './versions.ts'
 
 /** Something to carry, and where it was named. */
@@ -80,13 +80,22 @@ export function mappedPlace(
 
 export type SourceOf = (host: string, repository: string) => ContentSource
 
+/** Other places of a repository, best first, from a registries.conf. */
+export interface SourceMirrors {
+  placesOf(host: string, repository: string): readonly {readonly host: string; readonly repository: string}[]
+}
+
 /** A source for each repository, so that a manifest is fetched once however many items name it. */
-export function sourcesOf(client: RegistryClient, map: readonly SourceMap[] = []): SourceOf {
+export function sourcesOf(client: RegistryClient, map: readonly SourceMap[] = [], mirrors?: SourceMirrors): SourceOf {
   const known = new Map<string, ContentSource>()
   return (host, repository) => {
     const key = `${host}/${repository}`
+    const before = known.get(key)
+    if (before !== undefined) return before
     const place = mappedPlace(host, repository, map)
-    const source = known.get(key) ?? registrySource(new Repository(client, place.host, place.repository, 'pull'))
+    const places = mirrors?.placesOf(place.host, place.repository) ?? [place]
+    const sources = places.map((one) => registrySource(new Repository(client, one.host, one.repository, 'pull')))
+    const source = firstThatHas(`${place.host}/${place.repository}`, sources)
     known.set(key, source)
     return source
   }

@@ -1,5 +1,5 @@
 import {copyItems, type CopyReport} from '../../../src/registry/copy/copy.ts'
-import type {CopyEvent} from '../../../src/registry/copy/events.ts'
+import type {CopyEvent} from '../../../src/model/mirror-events.ts'
 import type {CopyItem, CopyOptions} from '../../../src/registry/copy/item.ts'
 import {CopyRun} from '../../../src/registry/copy/run.ts'
 import {registrySource} from '../../../src/registry/copy/source.ts'
