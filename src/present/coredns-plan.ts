@@ -14,7 +14,7 @@ export function refusalLines(plan: Pick<CorednsPlan, 'refused'>): string[] {
 export function textDiff(texts: readonly CorednsTextChange[], color: boolean): string {
   return texts
     .map(({source, key, before, after}) =>
-      unifiedDiff(source === 'file' ? key : `${source}:${key}`, before ?? '', after ?? '', color),
+      unifiedDiff(source === 'file' ? key.replace(/^\/+/, '') : `${source}:${key}`, before ?? '', after ?? '', color),
     )
     .join('')
 }

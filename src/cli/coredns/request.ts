@@ -59,6 +59,7 @@ export function planRequest(
   return {
     operation,
     hosts: wanted.hosts,
+    invalid: wanted.invalid,
     targets: wanted.targets,
     spared: wanted.spared,
     circles: wanted.circles,
@@ -113,5 +114,12 @@ export async function wantedOfCluster(
 }
 
 function withoutHosts(targets: readonly string[]): Wanted {
-  return {hosts: [], targets: [...new Set([...targets, defaultTarget])], spared: [], circles: new Map(), warnings: []}
+  return {
+    hosts: [],
+    invalid: [],
+    targets: [...new Set([...targets, defaultTarget])],
+    spared: [],
+    circles: new Map(),
+    warnings: [],
+  }
 }

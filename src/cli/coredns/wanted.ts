@@ -29,6 +29,8 @@ export interface HostFlagValues {
 /** The whole wanted set and what goes with it. */
 export interface Wanted {
   readonly hosts: readonly PlanHost[]
+  /** Names given that are none. */
+  readonly invalid: readonly {readonly name: string; readonly reason: string}[]
   /** Every proxy Service of ours. */
   readonly targets: readonly string[]
   readonly spared: readonly string[]
@@ -41,7 +43,7 @@ export function namesHosts(flags: HostFlagValues): boolean {
   return (flags.host ?? []).length > 0 || flags['hosts-file'] !== undefined
 }
 
-/** The wanted set out of --host and --hosts-file, for one target. Names that are none stay as written: the plan refuses them one by one. */
+/** The wanted set out of --host and --hosts-file, for one target. Names that are none are kept apart: the plan refuses them one by one. */
 export async function wantedFromFlags(flags: HostFlagValues, target: string): Promise<Wanted> {
   const given = [
     ...(flags.host ?? []),
@@ -53,14 +55,20 @@ export async function wantedFromFlags(flags: HostFlagValues, target: string): Pr
     return read.name
   })
   const hosts = new Map<string, PlanHost>()
+  const invalid: {name: string; reason: string}[] = []
   for (const spelling of given) {
     const read = readName(spelling)
-    const name = read.ok ? read.name : spelling
+    const name = read.name
+    if (!read.ok) {
+      invalid.push({name, reason: read.reason})
+      continue
+    }
     if (exclude.some((pattern) => pattern === name || wildcardAnswers(pattern, 'wildcard-any-depth', name))) continue
-    hosts.set(name, {name, kind: read.ok && read.wildcard ? 'wildcard-one-label' : 'exact', target})
+    hosts.set(name, {name, kind: read.wildcard ? 'wildcard-one-label' : 'exact', target})
   }
   return {
     hosts: [...hosts.values()],
+    invalid,
     targets: [target],
     spared: exclude.filter((name) => !name.startsWith('*')),
     circles: new Map(),
@@ -118,6 +126,7 @@ export async function wantedFromCluster(
   )
   return {
     hosts: set.hosts.map(({name, kind, target}) => ({name, kind, target})),
+    invalid: [],
     targets,
     spared: [
       ...new Set(set.excluded.map((entry) => entry.name).filter((name) => name !== '' && !name.startsWith('*'))),

@@ -104,6 +104,10 @@ function parseOptionsOf(state: DnsState): ParseOptions {
 
 function startWarnings(state: DnsState, request: CorednsPlanRequest, parsed: ParsedCorefile): string[] {
   const warnings: string[] = []
+  const unknownDomain = request.clusterDomain === undefined && clusterDomainOf(parsed) === undefined
+  if (unknownDomain && request.operation === 'apply' && parsed.error === undefined) {
+    warnings.push('no kubernetes line names a cluster domain: cluster.local is assumed (--cluster-domain)')
+  }
   if (state.origin === 'file') {
     if (request.operation === 'apply') warnings.push('target not checked: no cluster is asked with -f')
     return warnings
@@ -112,9 +116,6 @@ function startWarnings(state: DnsState, request: CorednsPlanRequest, parsed: Par
     warnings.push(
       `the image ${state.location?.container.image ?? ''} does not tell the version of CoreDNS: ${state.version} is assumed (--coredns-version)`,
     )
-  if (request.clusterDomain === undefined && clusterDomainOf(parsed) === undefined) {
-    warnings.push('no kubernetes line names a cluster domain: cluster.local is assumed (--cluster-domain)')
-  }
   for (const {object, reason} of state.location?.ignored ?? []) warnings.push(`${object} is passed over: it ${reason}`)
   return warnings
 }
@@ -130,6 +131,9 @@ function sortHosts(state: DnsState, request: CorednsPlanRequest, clusterDomain: 
     nodeLocal === undefined ? () => true : nodeCacheRoutes(nodeLocal, state.location?.service.clusterIPs ?? [])
   const refuse = (host: PlanHost, code: RefusalCode, reason: string, remedy: string): void =>
     void refused.push({name: host.name, code, reason, remedy})
+  for (const {name, reason} of request.invalid ?? []) {
+    refused.push({name, code: 'InvalidName', reason: `${JSON.stringify(name)} ${reason}`, remedy: 'correct the name'})
+  }
   for (const host of request.hosts) {
     const known = checked.get(host.target) ?? checkOne(host.target, clusterDomain, state)
     checked.set(host.target, known)

@@ -11,6 +11,8 @@ export interface PlanHost {
 export interface CorednsPlanRequest {
   readonly operation: 'apply' | 'clean'
   readonly hosts: readonly PlanHost[]
+  /** Wanted names that are none, each with the reason as a clause: `has an empty label`. */
+  readonly invalid?: readonly {readonly name: string; readonly reason: string}[]
   /** Proxy Services that are ours, `NAMESPACE/NAME` or FQDN: unmarked lines with their FQDN are ours. */
   readonly targets: readonly string[]
   /** Names that keep their own answer under a wanted wildcard. */
