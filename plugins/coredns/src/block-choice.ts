@@ -58,6 +58,12 @@ function zoneTable(listener: Listener): Map<string, number[]> {
 
 /** `a.b.` gives `a.b.`, `b.`, `.`. */
 function suffixesOf(name: string): string[] {
+  if (!name.includes('\\')) {
+    const suffixes: string[] = []
+    for (let at = 0; at < name.length - 1; at = name.indexOf('.', at) + 1) suffixes.push(name.slice(at))
+    suffixes.push('.')
+    return suffixes
+  }
   const labels = labelsOf(name)
   const suffixes = labels.map((_, index) => `${labels.slice(index).join('.')}.`)
   return [...suffixes, '.']

@@ -59,7 +59,7 @@ export function sortHosts(hosts: readonly WantedHost[], rules: HostRules): Sorte
 }
 
 function normalise({name, kind, target}: WantedHost): WantedHost {
-  const dotless = (text: string): string => text.replace(/\.$/, '').toLowerCase()
+  const dotless = (text: string): string => (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
   return {name: dotless(name), kind, target: `${dotless(target)}.`}
 }
 

@@ -89,11 +89,11 @@ function patterns(names: string[][], front: string): string[] {
   const close = '\\.$'
   // One alternative needs no group; the room for it is kept free all the same.
   const room = patternLimit - open.length - close.length - 4
-  const sorted = names
-    .map((labels) => ({labels, key: labels.toReversed().join('\0')}))
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
+  // Read from the right, so that names of one parent stand together.
+  const byKey = new Map(names.map((labels) => [labels.toReversed().join('\0'), labels]))
   const trees: SuffixTree[] = []
-  for (const {labels} of sorted) {
+  for (const key of [...byKey.keys()].sort()) {
+    const labels = byKey.get(key) as string[]
     if (trees.at(-1)?.add(labels, room)) continue
     const tree = new SuffixTree()
     tree.add(labels, room)
