@@ -100,7 +100,7 @@ await describeWithParts('the bed', BED_PARTS, async () => {
       ['sh', '-c', `kubectl logs -f --tail=0 -n ingress-nginx deploy/ingress-nginx-controller`],
       {
         env: {
-          PATH: `${current().folder}/laptop-bin:/usr/bin:/bin`,
+          PATH: `${current().folder}/bin:/usr/bin:/bin`,
           HOME: '/run',
           KUBECONFIG: current().control.kubeconfig('admin'),
         },

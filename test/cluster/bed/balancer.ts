@@ -1,10 +1,9 @@
-import {renameSync, writeFileSync} from 'node:fs'
+import {existsSync, readFileSync, renameSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {killInside, type Actor} from './actor.ts'
 import type {ApiClient} from './api-client.ts'
 import {NODE_ADDRESS, type Inside} from './namespaces.ts'
 import type {Service} from './objects.ts'
-import {hasChild} from './namespaces.ts'
 import {until} from './running-bed.ts'
 import {workLoop, type Store} from './store.ts'
 import {logPipe} from './log-pipe.ts'
@@ -43,6 +42,9 @@ export async function startBalancer(settings: Settings): Promise<Balancer> {
   const config = join(actor.folder, 'haproxy.cfg')
   const logFile = join(actor.folder, 'haproxy.log')
 
+  /** How often haproxy has said that its configuration is in force. */
+  const loads = () => (existsSync(logFile) ? readFileSync(logFile, 'utf8').split('Loading success').length : 0)
+
   async function reconfigureNow(): Promise<void> {
     const ports = [...services.items.values()].filter(isBalanced).flatMap(({spec}) => spec.ports ?? [])
     const text = configuration(address, ports, (port) => perPort.get(port) ?? everywhere)
@@ -50,8 +52,15 @@ export async function startBalancer(settings: Settings): Promise<Balancer> {
     writeFileSync(`${config}.new`, text)
     renameSync(`${config}.new`, config)
     current = text
+    const before = loads()
     if (process !== undefined) {
-      killInside(process, 'SIGUSR2')
+      const running = process
+      // A signal that comes while the master is busy with another one can get lost: sent until it shows.
+      await until('haproxy has loaded its configuration anew', 10, async () => {
+        killInside(running, 'SIGUSR2')
+        await until('haproxy reloads', 1, () => loads() > before).catch(() => {})
+        return loads() > before
+      })
       return
     }
     const started = await actor.start([settings.haproxy, '-W', '-f', config], {output: logPipe(logFile)})
@@ -60,8 +69,7 @@ export async function startBalancer(settings: Settings): Promise<Balancer> {
       process = undefined
       kick()
     })
-    // A signal before the master has its handlers would end it; with a worker it has them.
-    await until('haproxy has a worker', 5, () => hasChild(started.pid))
+    await until('haproxy has loaded its configuration', 5, () => loads() > before)
     process = started
   }
   let last = Promise.resolve()

@@ -35,7 +35,7 @@ import type {
 import {partPaths, type PartName} from './parts.ts'
 import type {Image} from './pod-container.ts'
 import {startPublicDns} from './public-dns.ts'
-import {runningBed, until} from './running-bed.ts'
+import {runningBed, toolsFolder, until} from './running-bed.ts'
 import {POD_RANGE, SERVICE_RANGE, startServices} from './services.ts'
 import {mirror, type Store} from './store.ts'
 import {replicaSetOf, startCollector, startWorkloads} from './workloads.ts'
@@ -198,6 +198,7 @@ async function startInside(
     entrypoint: [parts.nginx, '-c', '$(BED_FOLDER)/nginx.conf', '-g', 'daemon off;'],
     prepare: ingress.prepare,
   }
+  const tools = toolsFolder(namespaces.folder, parts.kubectl)
   const coredns = new Map([
     ['1.14.7', parts['coredns-1.14.7']],
     ['1.11.3', parts['coredns-1.11.3']],
@@ -209,7 +210,7 @@ async function startInside(
     configMaps,
     secrets,
     ca: control.ca,
-    images: bedImages({coredns, nginx, further: new Map(Object.entries(options.images ?? {}))}),
+    images: bedImages({tools, coredns, nginx, further: new Map(Object.entries(options.images ?? {}))}),
     resolvConf: (pod) => (pod.spec.dnsPolicy === 'Default' ? outsideResolver : clusterResolver(pod)),
     defaultDelay: options.propagationDelay ?? 300,
   })
@@ -228,7 +229,7 @@ async function startInside(
     services,
     sendProxy: options.sendProxy ?? (strict ? 'v2' : 'off'),
   })
-  const bed = runningBed({namespaces, control, kubelet, client, laptop, balancer, pods, ending, kubectl: parts.kubectl})
+  const bed = runningBed({namespaces, control, kubelet, client, laptop, balancer, pods, ending, tools})
   await createCluster(bed, options)
   return bed
 }

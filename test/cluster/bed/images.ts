@@ -1,14 +1,17 @@
 import {existsSync} from 'node:fs'
 import {fileURLToPath} from 'node:url'
+import {insideEnvironment} from './namespaces.ts'
 import type {Image} from './pod-container.ts'
 
 const repository = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 
-/** Image name of the product in the bed's pods: its `bin/run.js` on the Node that runs the bed. */
+/** Image name of the product in the bed's pods: `kubectl srcip`, through a real kubectl. */
 export const PRODUCT_IMAGE = 'ghcr.io/srcip/srcip:bed'
 
 /** The programs behind the image names that the bed's pods use. */
 export function bedImages(settings: {
+  /** Folder with kubectl, the product and Node, as a container would have them on its PATH. */
+  tools: string
   coredns: ReadonlyMap<string, string>
   nginx: Image | undefined
   further: ReadonlyMap<string, Image>
@@ -22,15 +25,14 @@ export function bedImages(settings: {
     if (image.includes('ingress-nginx/controller') && settings.nginx !== undefined) return settings.nginx
     if (image === 'bed/echo:1') return {entrypoint: [process.execPath, repository('test/cluster/bed/echo.ts')]}
     if (image === 'bed/caller:1') return {entrypoint: ['sleep', 'infinity']}
-    if (image === PRODUCT_IMAGE) return productImage()
+    if (image === PRODUCT_IMAGE) return productImage(settings.tools)
     throw new Error(`Failed to pull image "${image}": the bed has no program for it`)
   }
 }
 
-function productImage(): Image {
-  const bundle = repository('dist')
-  if (!existsSync(bundle)) throw new Error('the product is not built: npm run build')
-  return {entrypoint: [process.execPath, repository('bin/run.js')], env: {NO_COLOR: '1'}}
+function productImage(tools: string): Image {
+  if (!existsSync(repository('dist'))) throw new Error('the product is not built: npm run build')
+  return {entrypoint: ['kubectl', 'srcip'], env: {PATH: `${tools}:${insideEnvironment()['PATH']}`}}
 }
 
 /** Where the product's entry point lies. */

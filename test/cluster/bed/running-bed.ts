@@ -22,13 +22,13 @@ type Pieces = {
   balancer: Balancer
   pods: Store<Pod>
   ending: AbortController
-  kubectl: string
+  tools: string
 }
 
 /** Puts the pieces of a started bed together into what tests use. */
 export function runningBed(pieces: Pieces): Bed {
   const {namespaces, control, kubelet, client, laptop, balancer, pods, ending} = pieces
-  const tools = laptopTools(namespaces.folder, pieces.kubectl)
+  const {tools} = pieces
   const pod = (key: string) => {
     const found = kubelet.pod(key)
     if (found?.actor === undefined) throw new Error(`pod ${key} does not run in the bed`)
@@ -110,9 +110,9 @@ export async function until(
   throw new Error(`${typeof what === 'string' ? what : what()}: not within ${seconds} s${last}`)
 }
 
-/** A folder with the programs that the person at the laptop has on PATH. */
-function laptopTools(folder: string, kubectl: string): string {
-  const tools = join(folder, 'laptop-bin')
+/** A folder with the programs that the laptop and the product's pods have on PATH. */
+export function toolsFolder(folder: string, kubectl: string): string {
+  const tools = join(folder, 'bin')
   mkdirSync(tools)
   mkdirSync(join(folder, 'laptop-home'))
   symlinkSync(kubectl, join(tools, 'kubectl'))
