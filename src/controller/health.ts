@@ -31,12 +31,17 @@ export function readiness(input: HealthInput): Check[] {
   for (const [name, status] of input.sources) {
     const cause = status.failure === undefined ? '' : `: ${status.failure.message}`
     const seconds = Math.round((input.now - status.since) / 1000)
-    const note = `${status.state} for ${seconds}s${cause}`
     const required = input.required.includes(name)
-    const lastList = status.lastList ?? -Infinity
-    const tooOld = status.state !== 'synced' && input.now - lastList > 2 * input.relistMs
-    const ok = !required || (status.everSynced && !(tooOld && status.state !== 'absent'))
-    checks.push({name: `source ${name}`, ok, note: required ? note : `${note} (not required)`})
+    // A healthy source is listed every interval (+-20 %), also while its watch seems alive: a mute watch proves nothing.
+    const listAge = input.now - (status.lastList ?? -Infinity)
+    const unlisted = status.everSynced && status.state !== 'absent' && listAge > 2 * input.relistMs
+    const ok = !required || (status.everSynced && !unlisted)
+    const note = [
+      `${status.state} for ${seconds}s${cause}`,
+      ...(unlisted ? [`no complete list for ${Math.round(listAge / 1000)}s`] : []),
+      ...(required ? [] : ['not required']),
+    ].join(', ')
+    checks.push({name: `source ${name}`, ok, note})
   }
   checks.push({name: 'leader', ok: true, note: input.leading ? 'this process writes' : 'another process writes'})
   for (const {name, note} of input.outputs) checks.push({name: `output ${name}`, ok: true, note})

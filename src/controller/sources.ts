@@ -97,8 +97,7 @@ export class Sources {
       clock,
       random,
       relistMs,
-      // Changes of state are reported by us, with the word that the person knows the source by.
-      log: {...log, info: log.debug, warn: log.debug},
+      log: withoutStates(log),
       onChange: (change) => this.#changed(change, what.sourceWord),
       onState: (status) => {
         onState?.(name, status, previous)
@@ -181,6 +180,15 @@ export class Sources {
     const reflector = this.#reflectors.get(name)
     return reflector === undefined ? [] : [...reflector.store.values()].map((stored) => stored.value as T)
   }
+}
+
+/** Changes of state are reported by us, under the word that the person knows the source by. */
+function withoutStates(log: Log): Log {
+  const quiet =
+    (level: 'info' | 'warn') =>
+    (message: string, fields?: Readonly<Record<string, unknown>>): void =>
+      log[message.startsWith('source ') ? 'debug' : level](message, fields)
+  return {...log, info: quiet('info'), warn: quiet('warn')}
 }
 
 /** Equality of two projections but for the version of the object. */

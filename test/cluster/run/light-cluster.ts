@@ -81,7 +81,8 @@ export const rightsNames = {
   dnsConfigMaps: ['coredns'],
 }
 
-function clusterObjects(corefile: string): KubeObject[] {
+/** Cluster DNS as kubeadm leaves it, without anybody who would run its pods, and the proxy Service. */
+export function clusterObjects(corefile: string): KubeObject[] {
   const labels = {'k8s-app': 'kube-dns'}
   const template = {
     metadata: {labels},

@@ -43,7 +43,9 @@ describe('readiness', () => {
     const stale = new Map([['ingresses' as const, status({state: 'stale', lastList: 0})]])
     expect(ok({sources: stale, now: 40_000})).toBe(true)
     expect(ok({sources: stale, now: 40_001})).toBe(false)
-    expect(ok({sources: new Map([['ingresses', status({lastList: 0})]]), now: 400_000})).toBe(true)
+    // A watch that seems alive proves nothing while lists fail.
+    expect(ok({sources: new Map([['ingresses', status({lastList: 0})]]), now: 40_001})).toBe(false)
+    expect(ok({sources: new Map([['ingresses', status({lastList: 20_000})]]), now: 44_000})).toBe(true)
   })
 
   test('is off once we shut down, and names the cause', () => {
