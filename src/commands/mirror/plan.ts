@@ -55,7 +55,7 @@ export default class MirrorPlanCommand extends SrcipCommand {
     }
     if (flags.output === 'regsync' || flags.output === 'crane' || flags.output === 'skopeo') {
       const {planFor} = await import('../../registry/mirror/plan.ts')
-      const {stringify} = await import('yaml')
+      const {stringify} = await import('../../registry/yaml-library.ts')
       return this.print(planFor(flags.output, plan, (value) => stringify(value, {lineWidth: 0})))
     }
     // With a file the plan is there; a table says what is in it.

@@ -247,7 +247,7 @@ export class Transport {
         cause: error,
       })
     }
-    if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/.test(`${code} ${message}`)) {
+    if (/wrong.version.number|packet.length.too.long|http.request|EPROTO/i.test(`${code} ${message}`)) {
       return new SrcipError('Unreachable', `${host} does not speak TLS`, {
         hints: [`if it is meant to serve plain http: --plain-http ${host}`],
         cause: error,

@@ -7,7 +7,7 @@ import type {TextValue} from './shapes.ts'
  * @throws SrcipError Usage naming the file and the line
  */
 export async function parseTextValues(text: string, from: string): Promise<TextValue[]> {
-  const {parseAllDocuments} = await import('yaml')
+  const {parseAllDocuments} = await import('../yaml-library.ts')
   const documents = parseAllDocuments(text, {schema: 'failsafe', merge: true, uniqueKeys: false})
   if (!Array.isArray(documents)) return []
   return documents.flatMap((document) => {

@@ -123,11 +123,12 @@ export async function copyPlaced(request: CopyRequest): Promise<MirrorResult> {
       ...run.counts,
       requests: client.transport.requests,
       seconds: Math.round((performance.now() - started) / 10) / 100,
-      signatures: items.every(({extras}) => extras === 'none')
-        ? 'not asked for'
-        : results.some(({extras}) => extras.length > 0)
-          ? 'copied, not verified'
-          : 'none found',
+      signatures:
+        request.dryRun === 'client' || items.every(({extras}) => extras === 'none')
+          ? 'not asked for'
+          : results.some(({extras}) => extras.length > 0)
+            ? 'copied, not verified'
+            : 'none found',
     },
   }
 }

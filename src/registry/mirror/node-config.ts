@@ -212,7 +212,7 @@ export async function nodeConfig(
   runtime: Runtime,
   options: NodeConfigOptions,
 ): Promise<ConfigFile[]> {
-  const {stringify: yaml} = await import('yaml')
+  const {stringify: yaml} = await import('../yaml-library.ts')
   const stringify: Stringify = (value) => yaml(value, {lineWidth: 0})
   const hosts = mirroredHosts(plan, options)
   switch (runtime) {

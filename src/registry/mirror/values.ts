@@ -131,7 +131,7 @@ export async function overlayText(
   prefix: ValuePath,
   pullSecret: string | undefined,
 ): Promise<string> {
-  const {Document, isPair, isMap, isScalar} = await import('yaml')
+  const {Document, isPair, isMap, isScalar} = await import('../yaml-library.ts')
   const document = new Document({})
   const commented = new Set<string>()
   for (const {path, value} of changes) document.setIn([...prefix, ...path], value)
@@ -155,7 +155,7 @@ export async function editValues(
   prefix: ValuePath,
   from: string,
 ): Promise<string> {
-  const {parseDocument, isScalar, Scalar} = await import('yaml')
+  const {parseDocument, isScalar, Scalar} = await import('../yaml-library.ts')
   const document = parseDocument(text)
   const [error] = document.errors
   if (error !== undefined) throw new SrcipError('Usage', `${from}: ${error.message.split('\n')[0]}`, {object: from})

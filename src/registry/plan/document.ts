@@ -54,7 +54,7 @@ export async function readPlanFile(path: string): Promise<MirrorPlan> {
   const text = path === '-' ? await readStdin() : await readText(path)
   if (text.length > largestPlan)
     throw new SrcipError('Usage', `${path} is larger than ${largestPlan} bytes`, {object: path})
-  const {parse} = await import('yaml')
+  const {parse} = await import('../yaml-library.ts')
   let value: unknown
   try {
     value = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text, {maxAliasCount: 0})
