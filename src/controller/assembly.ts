@@ -65,7 +65,7 @@ export function assemble(what: {
     (monotonic) => (clock.wall() - (clock.now() - monotonic)) / 1000,
   )
   const leader: Parts['leader'] = {leading: false, assert: () => Promise.resolve()}
-  const configWatch = new ConfigWatch({client, clock, random, log, onChange: wake})
+  const configWatch = new ConfigWatch({client, clock, random, relistMs: options.relistMs, log, onChange: wake})
   const addLane = (output: Output, shared: boolean): Lane => {
     const laneLog = log
     const reconciler = new Reconciler({

@@ -11,6 +11,7 @@ export interface ConfigWatchOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: () => number
+  readonly relistMs: number
   readonly log: Log
   readonly onChange: () => void
 }
@@ -37,7 +38,7 @@ export class ConfigWatch {
     }
     for (const [key, {namespace, name}] of wanted) {
       if (this.#reflectors.has(key)) continue
-      const {client, clock, random, log, onChange} = this.#options
+      const {client, clock, random, relistMs, log, onChange} = this.#options
       const reflector = createReflector<true>({
         client,
         resource: resources.configMaps,
@@ -46,6 +47,7 @@ export class ConfigWatch {
         project: () => true,
         clock,
         random,
+        relistMs,
         log,
         onChange,
       })

@@ -29,8 +29,10 @@ export interface LightCluster {
 
 export const dnsPods = ['coredns-a', 'coredns-b']
 
-export async function startLightCluster(options: {corefile?: string} = {}): Promise<LightCluster> {
-  const api = await startApiServer()
+export async function startLightCluster(
+  options: {corefile?: string; arguments?: string[]} = {},
+): Promise<LightCluster> {
+  const api = await startApiServer({arguments: options.arguments ?? []})
   const admin = apiClient({port: api.port, ca: api.ca, token: api.adminToken})
   try {
     for (const object of clusterObjects(options.corefile ?? kubeadmCorefile())) await admin.create(object)
