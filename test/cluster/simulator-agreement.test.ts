@@ -10,11 +10,10 @@ import {
   type WireRecord,
   type WireReply,
 } from '../support/dns-exchange.ts'
+import {startLiveCluster} from '../support/live-cluster.ts'
 import {cluster, simulatorCase, type SimulatorCase} from '../support/simulator-cases.ts'
 import {upstreamPacket, upstreamSays} from '../support/upstream-zone.ts'
-import {apiClient} from './bed/api-client.ts'
-import {API_SERVER_PARTS, startApiServer, type ApiServer} from './bed/index.ts'
-import type {KubeObject} from './bed/objects.ts'
+import {API_SERVER_PARTS, type ApiServer} from './bed/index.ts'
 import {stateFolder, type StateFolder} from './bed/state-folder.ts'
 import {describeWithParts} from './bed/suite.ts'
 
@@ -26,33 +25,6 @@ const questionsEach = 10
 const together = 24
 
 const versions = ['1.14.7', '1.11.3'] as const
-
-/** The objects of the API server that the simulator is told of. */
-function liveObjects(): KubeObject[] {
-  const namespaces = ['demo', 'empty'].map((name) => ({apiVersion: 'v1', kind: 'Namespace', metadata: {name}}))
-  const services = cluster.services.map((live): KubeObject => {
-    const spec =
-      live.type === 'ExternalName'
-        ? {type: live.type, externalName: live.externalName}
-        : {clusterIP: live.clusterIPs[0], ports: live.ports}
-    return {apiVersion: 'v1', kind: 'Service', metadata: {name: live.name, namespace: live.namespace}, spec}
-  })
-  const slices = cluster.services
-    .filter((live) => (live.endpoints ?? []).length > 0)
-    .map((live): KubeObject => ({
-      apiVersion: 'discovery.k8s.io/v1',
-      kind: 'EndpointSlice',
-      metadata: {name: `${live.name}-1`, namespace: live.namespace, labels: {'kubernetes.io/service-name': live.name}},
-      addressType: 'IPv4',
-      endpoints: (live.endpoints ?? []).map(({ip, hostname}) => ({
-        addresses: [ip],
-        conditions: {ready: true},
-        ...(hostname === undefined ? {} : {hostname}),
-      })),
-      ports: live.ports.map(({name, protocol, port}) => ({name, protocol, port})),
-    }))
-  return [...namespaces, ...services, ...slices]
-}
 
 const sorted = (records: readonly WireRecord[]): string[] =>
   records.map(({name, type, data}) => `${name} ${type} ${data}`).sort()
@@ -96,10 +68,7 @@ await describeWithParts(
     beforeAll(async () => {
       state = stateFolder('agreement')
       stub = await startStub(upstreamPacket)
-      api = await startApiServer()
-      const client = apiClient({port: api.port, ca: api.ca, token: api.adminToken})
-      for (const object of liveObjects()) await client.create(object)
-      client.close()
+      api = await startLiveCluster()
     })
     afterAll(async () => {
       asker.close()

@@ -22,17 +22,23 @@ export async function startCoredns(options: {
   readonly binary: string
   readonly folder: string
   readonly name: string
-  readonly corefile: string
+  readonly corefile: string | Uint8Array
   readonly guard: (child: ChildProcess) => void
   readonly env?: Readonly<Record<string, string>>
+  /** Port of plain DNS where the Corefile names none. */
+  readonly port?: number
 }): Promise<CorednsProcess> {
   const path = join(options.folder, `Corefile.${options.name}`)
   writeFileSync(path, options.corefile)
-  const child = spawn(options.binary, ['-conf', path], {
-    cwd: options.folder,
-    env: {...options.env, GOMAXPROCS: '1'},
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    options.binary,
+    ['-conf', path, ...(options.port === undefined ? [] : ['-dns.port', String(options.port)])],
+    {
+      cwd: options.folder,
+      env: {...options.env, GOMAXPROCS: '1'},
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   options.guard(child)
   let output = ''
   const collect = (chunk: unknown): void => {

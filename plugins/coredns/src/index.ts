@@ -54,3 +54,6 @@ export {
   type SearchStep,
 } from './simulate/search-path.ts'
 export {shadowsOf, type Shadow} from './simulate/shadows.ts'
+export {lint, lintRule, type LintFinding, type LintReport} from './lint/lint.ts'
+export {lintRules, type LintId, type LintRule, type Severity} from './lint/rule-table.ts'
+export type {LintOptions} from './lint/subject.ts'
