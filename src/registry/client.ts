@@ -104,11 +104,11 @@ export class RegistryClient {
   readonly #options: ClientOptions
   readonly #hosts = new Map<string, RegistryHost>()
   readonly #warned = new Set<string>()
-  readonly #retries: RetryPolicy
+  readonly retries: RetryPolicy
 
   constructor(options: ClientOptions) {
     this.#options = options
-    this.#retries = options.retries ?? usualRetries
+    this.retries = options.retries ?? usualRetries
     this.transport = new Transport({...options, userAgent: options.userAgent ?? 'kubectl-srcip'})
   }
 
@@ -166,17 +166,16 @@ export class RegistryClient {
         reason = `${answer.status}`
         asked = readRetryAfter(header(answer, 'retry-after'), header(answer, 'date'), (this.#options.now ?? Date.now)())
         if (answer.status === 429 || answer.status === 503) this.#slowDown(state, asked, attempt, answer.status)
-        if (call.retry === false || attempt + 1 >= this.#retries.attempts)
-          throw await this.#refusal(state, call, answer)
+        if (call.retry === false || attempt + 1 >= this.retries.attempts) throw await this.#refusal(state, call, answer)
       } catch (error) {
         if (!isRetryFault(error)) throw error
         if (error.code === 'ECONNREFUSED' && ++refusedConnections > 1) throw unreachable(call, error)
         if (call.retry === false) throw error
-        if (attempt + 1 >= this.#retries.attempts) throw unreachable(call, error)
+        if (attempt + 1 >= this.retries.attempts) throw unreachable(call, error)
         reason = error.message
       }
       const waitMs = Math.round(
-        Math.max(asked ?? 0, backoff(this.#retries, attempt, this.#options.random ?? Math.random)),
+        Math.max(asked ?? 0, backoff(this.retries, attempt, this.#options.random ?? Math.random)),
       )
       this.#options.onEvent?.({
         type: 'request.retry',
@@ -192,9 +191,9 @@ export class RegistryClient {
   /** A pause for the whole host, not for one request: every other one would be refused as well. */
   #slowDown(state: RegistryHost, asked: number | undefined, attempt: number, status: number): void {
     const now = (this.#options.now ?? Date.now)()
-    const waitMs = asked ?? backoff(this.#retries, attempt, this.#options.random ?? Math.random)
+    const waitMs = asked ?? backoff(this.retries, attempt, this.#options.random ?? Math.random)
     state.waited += waitMs
-    if (waitMs > this.#retries.longestAsked || state.waited > this.#retries.budget) {
+    if (waitMs > this.retries.longestAsked || state.waited > this.retries.budget) {
       const until = new Date(now + waitMs).toISOString()
       throw new SrcipError('Unreachable', `${state.host} limits the rate of requests until ${until}`, {
         hints: ['run the same command again after that: it goes on where it stopped'],
@@ -238,6 +237,7 @@ export class RegistryClient {
       headers,
       ...(call.body === undefined ? {} : {body: call.body}),
       ...(call.headerTimeout === undefined ? {} : {headerTimeout: call.headerTimeout}),
+      ...(call.retry === false ? {resend: false} : {}),
       ...(own ? {} : {chosenBy: {registry: state.host, reach: this.transport.reachOf(state.origin)}}),
     }
     const first = await this.transport.send(request)

@@ -5,7 +5,7 @@ import {ContentMismatch, parseDigest} from './digest.ts'
 import {type Sink, stallTimeout} from './download.ts'
 import {refusedBy, RegistryError} from './errors.ts'
 import {resolveLocation} from './http/redirect.ts'
-import {backoff, isRetryFault, isRetryStatus, usualRetries} from './http/retry.ts'
+import {backoff, isRetryFault, isRetryStatus} from './http/retry.ts'
 import {NetworkFault} from './http/transport.ts'
 import {limits} from './limits.ts'
 import type {Descriptor} from './manifest.ts'
@@ -67,7 +67,7 @@ export async function uploadBlob(
       const reason = retryReason(error, target)
       if (reason === undefined) throw explainUpload(error, target)
       if (reason === 'damaged' && ++damaged > 1) throw error
-      if (attempt + 1 >= usualRetries.attempts) {
+      if (attempt + 1 >= target.client.retries.attempts) {
         throw error instanceof SrcipError
           ? error
           : new SrcipError('Unreachable', `blob ${target.nameOf(descriptor.digest)}: ${(error as Error).message}`, {
@@ -77,9 +77,9 @@ export async function uploadBlob(
       }
       options.onRetry?.((error as Error).message)
       if (reason !== 'form')
-        await new Promise((resolve) => setTimeout(resolve, backoff(usualRetries, attempt, Math.random)))
+        await new Promise((resolve) => setTimeout(resolve, backoff(target.client.retries, attempt, Math.random)))
       // The answer may have been lost after the commit.
-      if (reason === 'network' && (await target.hasBlob(descriptor))) return 'uploaded'
+      if ((reason === 'network' || reason === 'session') && (await target.hasBlob(descriptor))) return 'uploaded'
     }
   }
 }

@@ -24,6 +24,8 @@ export interface TransportRequest {
   readonly body?: Buffer | StreamBody
   /** Milliseconds until the response headers must have come, counted from the end of the body. */
   readonly headerTimeout?: number
+  /** False where sending the same request again could do something twice (an upload session). */
+  readonly resend?: boolean
   /** Set for an address that a registry chose (redirect, realm, upload location on another origin). */
   readonly chosenBy?: {readonly registry: string; readonly reach: Reach}
 }
@@ -237,7 +239,8 @@ export class Transport {
     if (
       client.reusedSocket &&
       (code === 'ECONNRESET' || code === 'EPIPE') &&
-      !(request.body !== undefined && !Buffer.isBuffer(request.body))
+      request.resend !== false &&
+      (request.body === undefined || Buffer.isBuffer(request.body))
     ) {
       return new NetworkFault('STALE', `${host} closed a kept connection`, error)
     }
@@ -275,6 +278,9 @@ function isCertificateFault(code: string): boolean {
   )
 }
 
+/** Milliseconds that a body held in memory (8 MiB at most) may take. */
+const bodyTimeout = 120_000
+
 /**
  * Reads a whole body of at most `limit` bytes.
  * @throws NetworkFault when it ends early; SrcipError Precondition when it is longer
@@ -289,6 +295,10 @@ export function readBody(response: IncomingMessage, limit: number, what: string)
     }
     const chunks: Buffer[] = []
     let length = 0
+    const timer = setTimeout(() => {
+      response.destroy()
+      reject(new NetworkFault('STALL', `${what}: the answer did not end within ${bodyTimeout / 1000} s`))
+    }, bodyTimeout)
     response.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length > limit) {
@@ -299,11 +309,13 @@ export function readBody(response: IncomingMessage, limit: number, what: string)
       chunks.push(chunk)
     })
     response.once('end', () => {
+      clearTimeout(timer)
       if (response.complete) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
       else reject(new NetworkFault('ECONNRESET', `${what}: the answer ended early`))
     })
     response.once('error', (error) => reject(new NetworkFault('ECONNRESET', `${what}: the answer ended early`, error)))
     response.once('close', () => {
+      clearTimeout(timer)
       if (!response.complete) reject(new NetworkFault('ECONNRESET', `${what}: the answer ended early`))
     })
   })
