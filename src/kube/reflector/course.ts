@@ -75,7 +75,10 @@ export class Course {
       }
       case 'unavailable':
         this.#unavailableSince ??= this.#clock.now()
-        if (this.#clock.now() - this.#unavailableSince >= unavailableMs) this.need ??= 'unavailable'
+        if (this.#clock.now() - this.#unavailableSince < unavailableMs) return false
+        // Perhaps only the streamed list fails: an old aggregated API may answer 500 where it means "unknown".
+        if (this.need !== undefined) this.watchList = false
+        this.need ??= 'unavailable'
         return false
       default:
         return false

@@ -137,6 +137,17 @@ describe('first sync', () => {
   })
 })
 
+test('lists when streaming the initial objects fails for a minute with 500', async () => {
+  server.onWatch = (watch) => {
+    if (watch.options.sendInitialEvents === true) watch.fail(refusal(500))
+    else watch.headers()
+  }
+  server.onList = () => [page('10', object('a', '3'))]
+  start()
+  await clock.advance(130_000)
+  expect(reflector.state).toBe('synced')
+})
+
 describe('resuming', () => {
   beforeEach(async () => {
     serveInitial('7', object('a', '3'))
