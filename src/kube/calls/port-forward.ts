@@ -45,7 +45,7 @@ export async function openPortForward(
       const agent = await requester.transport.agent(credential.pair, true)
       const path = objectPath(resources.pods, pod, 'portforward') + queryText({ports: port})
       const url = `${requester.transport.server.origin.replace(/^http/, 'ws')}${requester.transport.basePath}${path}`
-      const {WebSocket: Socket} = await import('ws')
+      const {WebSocket: Socket} = await import('./websocket.ts')
       const socket = new Socket(url, subprotocol, {
         agent,
         headers: flatHeaders(requester.headers(credential)),

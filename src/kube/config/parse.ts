@@ -72,7 +72,7 @@ export async function parseKubeconfig(text: string, file: string): Promise<Kubec
 
 async function parseYaml(text: string, place: Place): Promise<unknown> {
   // Loaded here so that a Pod, which has no kubeconfig, never pays for it.
-  const {parseDocument} = await import('yaml')
+  const {parseDocument} = await import('./yaml.ts')
   const document = parseDocument(text, {logLevel: 'silent', prettyErrors: true, uniqueKeys: true})
   const [error] = document.errors
   if (error !== undefined) {
