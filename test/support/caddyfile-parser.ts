@@ -100,6 +100,14 @@ export function ourAnswer(parsed: ParsedCorefile): ParserAnswer {
   return {blocks, error: parsed.error?.message ?? ''}
 }
 
+/** Whether an import of a case looks at the machine's own files (`import /*`), which only one of the parsers sees. */
+export function leavesFolder({imports, error}: ParsedCorefile, root: string): boolean {
+  const outside = (path: string): boolean => path.startsWith('/') && !path.startsWith(`${root}/`)
+  const [, named = ''] =
+    /(?:Could not import|not found:|but has others:|import pattern) (\/[^\s:]*)/.exec(error?.message ?? '') ?? []
+  return imports.some(({kind, resolved}) => kind === 'file' && outside(resolved)) || outside(named)
+}
+
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64')
 }
