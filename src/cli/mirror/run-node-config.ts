@@ -25,6 +25,7 @@ export interface NodeConfigFlags {
   readonly login: boolean
   readonly fallback: boolean
   readonly 'output-dir'?: string | undefined
+  readonly 'dry-run': 'none' | 'client' | 'server'
 }
 
 /** `mirror node-config`: the files that make nodes pull a plan's images from the mirror. */
@@ -55,7 +56,8 @@ export async function runNodeConfig(
     }),
   )
   const different = placed.filter(({content, before}) => before !== content)
-  if (folder !== undefined) {
+  const writes = folder !== undefined && flags['dry-run'] === 'none'
+  if (writes) {
     for (const {name, content} of different) {
       await mkdir(dirname(name), {recursive: true})
       await writeText(name, content)
@@ -65,7 +67,7 @@ export async function runNodeConfig(
     apiVersion: 'srcip.dev/v1alpha1',
     kind: 'MirrorNodeConfig',
     exitCode: 0,
-    changed: folder !== undefined && different.length > 0,
+    changed: writes && different.length > 0,
     warnings: [],
     files: placed,
     notes: [...new Set(chosen.flatMap((runtime) => nodeConfigNotes(plan, runtime, options)))],

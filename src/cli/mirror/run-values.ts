@@ -23,6 +23,7 @@ export interface ValuesFlags {
   readonly 'values-in'?: string | undefined
   readonly 'pull-secret-name'?: string | undefined
   readonly 'output-file'?: string | undefined
+  readonly 'dry-run': 'none' | 'client' | 'server'
 }
 
 interface Searched {
@@ -48,12 +49,13 @@ export async function runValues(flags: ValuesFlags): Promise<MirrorFiles> {
   const name = flags['output-file'] ?? into ?? 'values-mirror.yaml'
   const written = flags['output-file']
   const old = before ?? (written === undefined ? undefined : await readText(written).catch(() => undefined))
-  if (written !== undefined && old !== content) await writeText(written, content)
+  const writes = written !== undefined && old !== content && flags['dry-run'] === 'none'
+  if (writes) await writeText(written, content)
   return {
     apiVersion: 'srcip.dev/v1alpha1',
     kind: 'MirrorValues',
     exitCode: 0,
-    changed: written !== undefined && old !== content,
+    changed: writes,
     warnings,
     files: [{name, content, ...(old === undefined ? {} : {before: old})}],
     notes: [...notes, "not rendered: check with helm template that every image is the mirror's"],

@@ -1,12 +1,12 @@
 import {Flags} from '@oclif/core'
 import {SrcipCommand} from '../../cli/command.ts'
-import {kubeFlags, outputFlags} from '../../cli/flags.ts'
+import {changeFlags, kubeFlags, outputFlags} from '../../cli/flags.ts'
 import {targetFlags} from '../../cli/mirror/flags.ts'
 
 export default class MirrorNodeConfig extends SrcipCommand {
   static override summary = 'Write the node configuration that makes a cluster pull from the mirror'
   static override description =
-    'hosts.toml for containerd, registries.yaml for k3s and RKE2, documents for Talos, registries.conf for CRI-O, an ImageDigestMirrorSet for OpenShift. Images keep their names, nodes fetch them from the mirror and, unless --fallback is given, from nowhere else. -o diff compares with what lies in --output-dir.'
+    'hosts.toml for containerd, registries.yaml for k3s and RKE2, documents for Talos, registries.conf for CRI-O, an ImageDigestMirrorSet for OpenShift. Images keep their names, nodes fetch them from the mirror and, unless --fallback is given, from nowhere else. What lies in --output-dir already is shown as a diff; --dry-run=client writes nothing.'
   static override examples = [
     '<%= config.bin %> <%= command.id %> --plan-file mirror.lock.yaml --to mirror.example.org --runtime containerd',
   ]
@@ -25,6 +25,7 @@ export default class MirrorNodeConfig extends SrcipCommand {
     login: Flags.boolean({summary: 'leave room for a login of the mirror'}),
     fallback: Flags.boolean({summary: 'let nodes ask the source where the mirror lacks something'}),
     'output-dir': Flags.string({summary: 'write the files below this folder', helpValue: 'DIR'}),
+    'dry-run': changeFlags['dry-run'],
     ...outputFlags(['table', 'json', 'yaml', 'name', 'diff']),
     ...kubeFlags,
   }
@@ -32,8 +33,9 @@ export default class MirrorNodeConfig extends SrcipCommand {
   async run(): Promise<void> {
     const {flags} = await this.parse(MirrorNodeConfig)
     const {runNodeConfig} = await import('../../cli/mirror/run-node-config.ts')
-    const {mirrorFilesView} = await import('../../present/mirror/files-view.ts')
+    const {filesDiff, mirrorFilesView} = await import('../../present/mirror/files-view.ts')
     const result = await runNodeConfig(flags, () => this.cluster(flags), this.interruption.signal)
+    for (const line of filesDiff(result)) this.say(line)
     for (const note of result.notes) this.say(`note: ${note}`)
     await this.finish(result, mirrorFilesView, flags)
   }

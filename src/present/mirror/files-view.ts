@@ -14,3 +14,11 @@ export const mirrorFilesView: View<MirrorFiles> = {
   diff: ({files}, {color}) =>
     files.map(({name, content, before}) => unifiedDiff(name, before ?? '', content, color)).join(''),
 }
+
+/** What was written over files that were there, for stderr: nobody has to guess what changed. */
+export function filesDiff({files, changed}: MirrorFiles): string[] {
+  if (!changed) return []
+  return files.flatMap(({name, content, before}) =>
+    before === undefined || before === content ? [] : [unifiedDiff(name, before, content, false)],
+  )
+}

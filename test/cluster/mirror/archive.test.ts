@@ -1,5 +1,14 @@
 import {execFileSync} from 'node:child_process'
-import {existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync} from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import {join} from 'node:path'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {mirror, run} from './command.ts'
@@ -21,21 +30,38 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
   const at = (name: string) => join(registries.path, name)
 
   beforeAll(async () => {
-    ;[source, target] = await Promise.all([registries.startReferrers(parts['registry-referrers']), registries.start(parts['registry-3'])])
+    ;[source, target] = await Promise.all([
+      registries.startReferrers(parts['registry-referrers']),
+      registries.start(parts['registry-3']),
+    ])
     await push(source.host, 'acme/app', app, ['1.0'])
     await push(source.host, 'acme/app', signature)
     await push(source.host, 'acme/tool', tool, ['2.0'])
     await push(source.host, 'charts/demo', pack, ['1.2.0'])
     lock = at('lock.yaml')
-    const plan = await mirror(['plan', `${source.host}/acme/app:1.0`, `${source.host}/acme/tool:2.0`, `oci://${source.host}/charts/demo:1.2.0`, '--output-file', lock], [source.host])
+    const plan = await mirror(
+      [
+        'plan',
+        `${source.host}/acme/app:1.0`,
+        `${source.host}/acme/tool:2.0`,
+        `oci://${source.host}/charts/demo:1.2.0`,
+        '--output-file',
+        lock,
+      ],
+      [source.host],
+    )
     expect(plan).toMatchObject({exitCode: 0})
   })
   afterAll(() => registries.stop())
 
-  const exported = (name: string, more: readonly string[] = []) => mirror(['export', at(name), '--plan-file', lock, ...more], [source.host])
+  const exported = (name: string, more: readonly string[] = []) =>
+    mirror(['export', at(name), '--plan-file', lock, ...more], [source.host])
 
   test('a plan is the same twice, and names nothing of a target', async () => {
-    const again = await mirror(['plan', `oci://${source.host}/charts/demo:1.2.0`, `${source.host}/acme/tool:2.0`, `${source.host}/acme/app:1.0`], [source.host])
+    const again = await mirror(
+      ['plan', `oci://${source.host}/charts/demo:1.2.0`, `${source.host}/acme/tool:2.0`, `${source.host}/acme/app:1.0`],
+      [source.host],
+    )
     expect(again.stdout).toBe(readFileSync(lock, 'utf8'))
     expect(again.stdout).toContain(signature.digest)
   })
@@ -43,14 +69,29 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
   test('a tar is the same bytes twice, is checked by sha256sum, and is imported whole', async () => {
     for (const name of ['one.tar', 'two.tar']) expect(await exported(name)).toMatchObject({exitCode: 0})
     expect(readFileSync(at('one.tar')).equals(readFileSync(at('two.tar')))).toBe(true)
-    expect(execFileSync('sha256sum', ['-c', 'one.tar.sha256'], {cwd: registries.path, encoding: 'utf8'})).toBe('one.tar: OK\n')
-    expect(execFileSync('tar', ['tf', at('one.tar')], {encoding: 'utf8'}).split('\n').slice(0, 3)).toEqual(['oci-layout', 'index.json', 'srcip-mirror.json'])
+    expect(execFileSync('sha256sum', ['-c', 'one.tar.sha256'], {cwd: registries.path, encoding: 'utf8'})).toBe(
+      'one.tar: OK\n',
+    )
+    expect(
+      execFileSync('tar', ['tf', at('one.tar')], {encoding: 'utf8'})
+        .split('\n')
+        .slice(0, 3),
+    ).toEqual(['oci-layout', 'index.json', 'srcip-mirror.json'])
     const imported = await mirror(['import', at('one.tar'), '--to', `${target.host}/site`], [target.host])
     expect(imported).toMatchObject({exitCode: 0, stdout: expect.stringContaining('copied, not verified')})
     expect(await digestAt(target.host, 'site/acme/app', '1.0')).toBe(app.digest)
     expect(await digestAt(target.host, 'site/charts/demo', '1.2.0')).toBe(pack.digest)
-    for (const [name, content] of [['acme/app', app], ['acme/app', signature], ['acme/tool', tool], ['charts/demo', pack]] as const) expect(await missingAt(target.host, `site/${name}`, content)).toEqual([])
-    const verified = await mirror(['verify', '--plan-file', lock, '--to', `${target.host}/site`, '--deep'], [target.host])
+    for (const [name, content] of [
+      ['acme/app', app],
+      ['acme/app', signature],
+      ['acme/tool', tool],
+      ['charts/demo', pack],
+    ] as const)
+      expect(await missingAt(target.host, `site/${name}`, content)).toEqual([])
+    const verified = await mirror(
+      ['verify', '--plan-file', lock, '--to', `${target.host}/site`, '--deep'],
+      [target.host],
+    )
     expect(verified).toMatchObject({exitCode: 0, stdout: expect.stringContaining('in the cluster: not checked')})
     const again = await mirror(['import', at('one.tar'), '--to', `${target.host}/site`, '-o', 'json'], [target.host])
     expect(JSON.parse(again.stdout)).toMatchObject({changed: false, summary: {bytesMoved: 0}})
@@ -58,23 +99,40 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
 
   test('skopeo and tar read it: every digest as it was', async () => {
     await exported('readers.tar')
-    const raw = await run('skopeo', ['inspect', '--raw', `oci-archive:${at('readers.tar')}:${source.host}/acme/app:1.0`])
+    const raw = await run('skopeo', [
+      'inspect',
+      '--raw',
+      `oci-archive:${at('readers.tar')}:${source.host}/acme/app:1.0`,
+    ])
     expect(sha256(Buffer.from(raw.stdout))).toBe(app.digest)
-    const copied = await run('skopeo', ['--insecure-policy', 'copy', '--all', '--preserve-digests', `oci-archive:${at('readers.tar')}:${source.host}/acme/tool:2.0`, `dir:${at('skopeo-dir')}`])
+    const copied = await run('skopeo', [
+      '--insecure-policy',
+      'copy',
+      '--all',
+      '--preserve-digests',
+      `oci-archive:${at('readers.tar')}:${source.host}/acme/tool:2.0`,
+      `dir:${at('skopeo-dir')}`,
+    ])
     expect(copied).toMatchObject({code: 0})
     expect(sha256(readFileSync(at('skopeo-dir/manifest.json')))).toBe(tool.digest)
   })
 
   test('a folder is an OCI layout with a checksum list, and is continued where blobs are there', async () => {
     expect(await exported('layout')).toMatchObject({exitCode: 0})
-    expect(execFileSync('sha256sum', ['-c', 'SHA256SUMS'], {cwd: at('layout'), encoding: 'utf8'})).toContain('index.json: OK')
+    expect(execFileSync('sha256sum', ['-c', 'SHA256SUMS'], {cwd: at('layout'), encoding: 'utf8'})).toContain(
+      'index.json: OK',
+    )
     const layer = tool.blobs.at(-1)?.digest.slice(7) ?? ''
     rmSync(at(`layout/blobs/sha256/${layer}`))
     rmSync(at('layout/index.json'))
     const before = readdirSync(at('layout/blobs/sha256')).length
     expect(await exported('layout', ['--events', `jsonl=${at('events.jsonl')}`])).toMatchObject({exitCode: 0})
     expect(readdirSync(at('layout/blobs/sha256'))).toHaveLength(before + 1)
-    const done = readFileSync(at('events.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as {type: string; digest?: string}).filter(({type}) => type === 'blob.done')
+    const done = readFileSync(at('events.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as {type: string; digest?: string})
+      .filter(({type}) => type === 'blob.done')
     expect(done.map(({digest}) => digest)).toEqual([`sha256:${layer}`])
     expect(await mirror(['inspect', at('layout')])).toMatchObject({exitCode: 0})
   })
@@ -85,11 +143,18 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     writeFileSync(at('lock-cut.yaml'), readFileSync(lock, 'utf8'))
     const size = statSync(at('whole.tar')).size
     writeFileSync(at('cut.tar.part'), readFileSync(at('whole.tar')).subarray(0, Math.floor(size * 0.6)))
-    const resumed = await mirror(['export', at('cut.tar'), '--plan-file', at('lock-cut.yaml'), '--source-map', `${source.host}=${cut.host}`], [cut.host])
+    const resumed = await mirror(
+      ['export', at('cut.tar'), '--plan-file', at('lock-cut.yaml'), '--source-map', `${source.host}=${cut.host}`],
+      [cut.host],
+    )
     expect(resumed).toMatchObject({exitCode: 0})
     expect(readFileSync(at('cut.tar')).equals(readFileSync(at('whole.tar')))).toBe(true)
     const fetched = new Set(cut.log.filter((line) => line.includes('/blobs/')))
-    const all = new Set([...app.children.flatMap((child) => child.blobs), ...tool.blobs, ...pack.blobs, ...signature.blobs].map(({digest}) => digest))
+    const all = new Set(
+      [...app.children.flatMap((child) => child.blobs), ...tool.blobs, ...pack.blobs, ...signature.blobs].map(
+        ({digest}) => digest,
+      ),
+    )
     expect(fetched.size).toBeLessThan(all.size)
     await cut.close()
   })
@@ -98,26 +163,41 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     expect(await exported('split.tar', ['--split', '2M'])).toMatchObject({exitCode: 0})
     const names = readdirSync(registries.path).filter((name) => /^split\.tar\.\d{3}$/.test(name))
     expect(names.length).toBeGreaterThan(2)
-    expect(execFileSync('sha256sum', ['-c', 'split.tar.sha256'], {cwd: registries.path, encoding: 'utf8'})).toContain('split.tar.000: OK')
+    expect(execFileSync('sha256sum', ['-c', 'split.tar.sha256'], {cwd: registries.path, encoding: 'utf8'})).toContain(
+      'split.tar.000: OK',
+    )
     expect(await mirror(['inspect', at('split.tar')])).toMatchObject({exitCode: 0})
-    expect(await mirror(['import', at('split.tar.000'), '--to', `${target.host}/split`], [target.host])).toMatchObject({exitCode: 0})
+    expect(await mirror(['import', at('split.tar.000'), '--to', `${target.host}/split`], [target.host])).toMatchObject({
+      exitCode: 0,
+    })
     expect(await digestAt(target.host, 'split/acme/tool', '2.0')).toBe(tool.digest)
     rmSync(at('split.tar.001'))
-    expect(await mirror(['inspect', at('split.tar')])).toMatchObject({exitCode: 32, stderr: expect.stringContaining('split.tar.001 is missing')})
+    expect(await mirror(['inspect', at('split.tar')])).toMatchObject({
+      exitCode: 32,
+      stderr: expect.stringContaining('split.tar.001 is missing'),
+    })
   })
 
   test('a delta holds what is new, and says what it needs when that is not there', async () => {
     await exported('base.tar')
     const next = image('archive tool next', {shared: tool.blobs.slice(1), layers: 1, layerSize: 50_000})
     await push(source.host, 'acme/tool', next, ['2.1'])
-    const delta = await mirror(['export', at('delta.tar'), `${source.host}/acme/tool:2.1`, '--since', at('base.tar'), '-o', 'json'], [source.host])
+    const delta = await mirror(
+      ['export', at('delta.tar'), `${source.host}/acme/tool:2.1`, '--since', at('base.tar'), '-o', 'json'],
+      [source.host],
+    )
     expect(JSON.parse(delta.stdout)).toMatchObject({exitCode: 0, base: {name: 'base.tar', blobs: 3}})
     expect(statSync(at('delta.tar')).size).toBeLessThan(100_000)
     const alone = await mirror(['import', at('delta.tar'), '--to', `${target.host}/empty`], [target.host])
-    expect(alone).toMatchObject({exitCode: 32, stdout: expect.stringContaining('import base.tar into the same target first')})
+    expect(alone).toMatchObject({
+      exitCode: 32,
+      stdout: expect.stringContaining('import base.tar into the same target first'),
+    })
     expect(await digestAt(target.host, 'empty/acme/tool', '2.1')).toBeUndefined()
     await mirror(['import', at('base.tar'), '--to', `${target.host}/chain`], [target.host])
-    expect(await mirror(['import', at('delta.tar'), '--to', `${target.host}/chain`], [target.host])).toMatchObject({exitCode: 0})
+    expect(await mirror(['import', at('delta.tar'), '--to', `${target.host}/chain`], [target.host])).toMatchObject({
+      exitCode: 0,
+    })
     expect(await missingAt(target.host, 'chain/acme/tool', next)).toEqual([])
   })
 
@@ -127,18 +207,27 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     const place = bytes.indexOf(tool.blobs.at(-1)?.bytes.subarray(0, 64) ?? Buffer.alloc(0)) + 1000
     bytes[place] = (bytes[place] ?? 0) ^ 1
     writeFileSync(at('damaged.tar'), bytes)
-    expect(await mirror(['inspect', at('damaged.tar')])).toMatchObject({exitCode: 22, stdout: expect.stringContaining(tool.blobs.at(-1)?.digest ?? '')})
+    expect(await mirror(['inspect', at('damaged.tar')])).toMatchObject({
+      exitCode: 22,
+      stdout: expect.stringContaining(tool.blobs.at(-1)?.digest ?? ''),
+    })
     const imported = await mirror(['import', at('damaged.tar'), '--to', `${target.host}/damaged`], [target.host])
     expect(imported.exitCode).toBe(22)
     expect(await digestAt(target.host, 'damaged/acme/tool', '2.0')).toBeUndefined()
     truncateSync(at('damaged.tar'), 700_000)
-    expect(await mirror(['import', at('damaged.tar'), '--to', `${target.host}/damaged`], [target.host])).toMatchObject({exitCode: 32, stderr: expect.stringContaining('truncated')})
+    expect(await mirror(['import', at('damaged.tar'), '--to', `${target.host}/damaged`], [target.host])).toMatchObject({
+      exitCode: 32,
+      stderr: expect.stringContaining('truncated'),
+    })
   })
 
   test('a finished archive is never overwritten, and no half one has the name', async () => {
     await exported('kept.tar')
     expect(await exported('kept.tar')).toMatchObject({exitCode: 33, stderr: expect.stringContaining('exists already')})
-    const gone = await mirror(['export', at('never.tar'), '--plan-file', lock, '--source-map', `${source.host}=127.0.0.1:1`], ['127.0.0.1:1'])
+    const gone = await mirror(
+      ['export', at('never.tar'), '--plan-file', lock, '--source-map', `${source.host}=127.0.0.1:1`],
+      ['127.0.0.1:1'],
+    )
     expect({code: gone.exitCode, there: existsSync(at('never.tar'))}).toEqual({code: 30, there: false})
   })
 
@@ -152,8 +241,14 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     ['truncated', [tarFile('oci-layout', Buffer.alloc(512), {size: 1_000_000})]],
   ])('a hostile archive is refused: %s', async (reason, entries) => {
     writeFileSync(at('hostile.tar'), Buffer.concat([...entries, Buffer.alloc(1024)]))
-    for (const command of [['inspect', at('hostile.tar')], ['import', at('hostile.tar'), '--to', `${target.host}/hostile`]]) {
-      expect(await mirror(command, command[0] === 'import' ? [target.host] : [])).toMatchObject({exitCode: 32, stderr: expect.stringContaining(reason)})
+    for (const command of [
+      ['inspect', at('hostile.tar')],
+      ['import', at('hostile.tar'), '--to', `${target.host}/hostile`],
+    ]) {
+      expect(await mirror(command, command[0] === 'import' ? [target.host] : [])).toMatchObject({
+        exitCode: 32,
+        stderr: expect.stringContaining(reason),
+      })
     }
   })
 
@@ -162,7 +257,9 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     const layer = at(`linked/blobs/sha256/${tool.blobs.at(-1)?.digest.slice(7)}`)
     rmSync(layer)
     symlinkSync('/etc/hostname', layer)
-    expect(await mirror(['import', at('linked'), '--to', `${target.host}/linked`], [target.host])).toMatchObject({exitCode: 32})
+    expect(await mirror(['import', at('linked'), '--to', `${target.host}/linked`], [target.host])).toMatchObject({
+      exitCode: 32,
+    })
     expect(await digestAt(target.host, 'linked/acme/tool', '2.0')).toBeUndefined()
   })
 })
