@@ -244,7 +244,7 @@ function block(random: Random, lines: string[], body: (indent: string) => void):
 }
 
 /** Breaks bytes in `times` places: odd characters, bad UTF-8, lines and words cut, doubled, swapped. */
-export function mutate(bytes: Uint8Array, random: Random, times: number): Uint8Array {
+function mutate(bytes: Uint8Array, random: Random, times: number): Uint8Array {
   let result = bytes
   for (let left = times; left > 0; left--) result = mutateOnce(result, random)
   return result

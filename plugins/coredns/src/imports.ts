@@ -159,7 +159,7 @@ export function directoryOf(path: string): string {
 }
 
 /** Lexically cleaned absolute path: no `.`, `..`, doubled or final slashes. */
-export function cleanPath(path: string): string {
+function cleanPath(path: string): string {
   const parts: string[] = []
   for (const part of path.split('/')) {
     if (part === '..') parts.pop()

@@ -37,7 +37,7 @@ export function caseFiles(prefix: string): ReadonlyMap<string, Uint8Array> {
 }
 
 /** The Corefile behind a plan. */
-export function result(plan: EditPlan, before: Uint8Array): Uint8Array {
+function result(plan: EditPlan, before: Uint8Array): Uint8Array {
   expect(plan.refusal).toBeUndefined()
   const change = plan.files.find(({file}) => file === '')
   return change ? (change.after as Uint8Array) : before

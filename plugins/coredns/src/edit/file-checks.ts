@@ -75,7 +75,7 @@ function checkBytes(parsed: ParsedCorefile): FileRefusal | undefined {
 }
 
 /** A refusal for an error of CoreDNS'. */
-export function refuseError(parsed: ParsedCorefile, error: CorefileError, code: FileRefusalCode): FileRefusal {
+function refuseError(parsed: ParsedCorefile, error: CorefileError, code: FileRefusalCode): FileRefusal {
   const at = {file: error.file === parsed.path ? '' : error.file, line: error.line}
   if (error.message.includes("Unexpected '}' because no matching")) {
     return refuseFile(code, 'a closing brace must stand on its own line', 'put a line break before it', at)

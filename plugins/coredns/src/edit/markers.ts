@@ -138,7 +138,7 @@ function pair(lines: readonly MarkerLine[], parsed: ParsedCorefile, sections: Se
 }
 
 /** The server block of the main file between whose braces a byte lies. */
-export function blockAt(parsed: ParsedCorefile, offset: number): ServerBlock | undefined {
+function blockAt(parsed: ParsedCorefile, offset: number): ServerBlock | undefined {
   return parsed.blocks.find(({open, close}) => {
     if (open?.file !== '' || open.end > offset) return false
     return close?.file === '' ? offset < close.start : false

@@ -44,7 +44,7 @@ function isOurForm(text: string): boolean {
 }
 
 /** Whether a rule maps a name to itself: the way to spare it from a wildcard. */
-export function isIdentity(rule: NameRule): boolean {
+function isIdentity(rule: NameRule): boolean {
   return rule.match === 'exact' && fqdn(rule.from).toLowerCase() === rule.target
 }
 

@@ -171,7 +171,7 @@ function lineNumbers({tokens}: Directive, map: LineMap): number[] {
 }
 
 /** A directive as a message names it. */
-export function referenceTo({tokens}: Directive): LineReference {
+function referenceTo({tokens}: Directive): LineReference {
   const first = tokens[0] as Token
   return {file: first.file, line: first.line, text: tokens.map(({raw}) => raw).join(' ')}
 }
