@@ -2,7 +2,7 @@ import type {DnsPod} from '../platforms/dns/locate.ts'
 import type {DnsConnection} from './dns/connection.ts'
 import {addressesOf} from './dns/message.ts'
 import type {PodAccess} from './pod-access.ts'
-import {readReloadLog, readReloadMetrics} from './reload-signs.ts'
+import {excerptOf, readReloadLog, readReloadMetrics} from './reload-signs.ts'
 import type {DnsProbe} from './types.ts'
 
 /** What a pod reported before a write. */
@@ -10,6 +10,8 @@ export interface PodBaseline {
   /** Undefined: the metrics could not be read. */
   readonly failedTotal?: number
   readonly hash?: string
+  /** Refusals that stood in the log already, whole lines with their time: those are of an earlier text. */
+  readonly errors: ReadonlySet<string>
 }
 
 /** One look at one pod. */
@@ -34,7 +36,10 @@ export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Reads the counter and hash of every counting pod before a write; a pod that cannot be read has an empty baseline. */
+/** Seconds of log that are read before a write: more than lies between the two readings and their rounding. */
+const historySeconds = 120
+
+/** Reads counter, hash and recent refusals of every counting pod before a write; what cannot be read is left out. */
 export async function readBaseline(
   access: PodAccess,
   pods: readonly DnsPod[],
@@ -42,13 +47,20 @@ export async function readBaseline(
 ): Promise<Map<string, PodBaseline>> {
   const entries = await Promise.all(
     pods.map(async (pod): Promise<[string, PodBaseline]> => {
-      const text = await attempt(() => access.metrics(pod, signal), signal)
-      if ('error' in text) return [`${pod.namespace}/${pod.name}`, {}]
-      const metrics = readReloadMetrics(text.value)
-      // the counter exists from the start of the process; without it the plugin prometheus is on, reload is not
+      const [metricsText, logText] = await Promise.all([
+        attempt(() => access.metrics(pod, signal), signal),
+        attempt(() => access.log(pod, historySeconds, signal), signal),
+      ])
+      const metrics = 'error' in metricsText ? undefined : readReloadMetrics(metricsText.value)
+      const errors = new Set('error' in logText ? [] : readReloadLog(logText.value).errors)
       return [
         `${pod.namespace}/${pod.name}`,
-        {failedTotal: metrics.failedTotal ?? 0, ...(metrics.hash === undefined ? {} : {hash: metrics.hash})},
+        {
+          errors,
+          // the counter exists from the start of the process; without it the plugin prometheus is on, reload is not
+          ...(metrics === undefined ? {} : {failedTotal: metrics.failedTotal ?? 0}),
+          ...(metrics?.hash === undefined ? {} : {hash: metrics.hash}),
+        },
       ]
     }),
   )
@@ -78,8 +90,8 @@ async function observeConfiguration(
   ])
   const log = 'error' in logText ? undefined : readReloadLog(logText.value)
   const metrics = 'error' in metricsText ? undefined : readReloadMetrics(metricsText.value)
-  const lastError = log?.errors.at(-1)
-  if (lastError !== undefined) return {hash: 'other', failure: `its log says: ${lastError}`}
+  const lastError = log?.errors.findLast((line) => baseline?.errors.has(line) !== true)
+  if (lastError !== undefined) return {hash: 'other', failure: `its log says: ${excerptOf(lastError)}`}
   const before = baseline?.failedTotal
   const now = metrics?.failedTotal
   // a counter that fell belongs to a restarted process and starts anew

@@ -10,8 +10,8 @@ export type Via = 'auto' | 'api' | 'direct'
 export interface PodAccess {
   /** Text of `/metrics`. */
   metrics(pod: DnsPod, signal?: AbortSignal): Promise<string>
-  /** The container's log of the last `sinceSeconds`; all of it (at most 8 MiB from its start) when undefined. */
-  log(pod: DnsPod, sinceSeconds: number | undefined, signal?: AbortSignal): Promise<string>
+  /** The container's log of the last `sinceSeconds` (rounded up to whole ones), at most 8 MiB, each line with its time in front. */
+  log(pod: DnsPod, sinceSeconds: number, signal?: AbortSignal): Promise<string>
   /** A fresh connection to the DNS port; the caller closes it. */
   dns(pod: DnsPod, signal?: AbortSignal): Promise<DnsConnection>
 }
@@ -44,10 +44,7 @@ export function createPodAccess(options: PodAccessOptions): PodAccess {
         : proxiedMetrics(client, pod, metricsPort, signal)
     },
     log(pod, sinceSeconds, signal) {
-      const range =
-        sinceSeconds === undefined
-          ? {limitBytes: logBytes}
-          : {sinceSeconds: Math.ceil(sinceSeconds), limitBytes: logBytes}
+      const range = {sinceSeconds: Math.ceil(sinceSeconds), limitBytes: logBytes, timestamps: true}
       return client.logs({namespace: pod.namespace, name: pod.name}, {container, signal, timeoutMs, ...range})
     },
     async dns(pod, signal) {

@@ -30,7 +30,7 @@ export function readReloadMetrics(exposition: string): ReloadMetrics {
 export interface ReloadLog {
   /** Hashes of `Running configuration SHA512 = …`, in the order of the log; the last one is what runs. */
   readonly hashes: readonly string[]
-  /** Lines that say a Corefile was refused, in the order of the log. */
+  /** Lines that say a Corefile was refused, in the order of the log, as they stand there. */
   readonly errors: readonly string[]
 }
 
@@ -43,6 +43,14 @@ const refusals = [
 /** Longest piece of a log line that goes into a message. */
 const excerptLength = 400
 
+/** A log line for a message: without the time that kubelet puts in front, without control characters, not too long. */
+export function excerptOf(line: string): string {
+  return line
+    .replace(/^\d{4}-\d\d-\d\dT\S+ /, '')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, excerptLength)
+}
+
 /** Reads a pod's log. Errors before the last good reload are history and are left out. */
 export function readReloadLog(log: string): ReloadLog {
   const hashes: string[] = []
@@ -53,7 +61,7 @@ export function readReloadLog(log: string): ReloadLog {
       hashes.push(hash.toLowerCase())
       errors = []
     } else if (refusals.some((pattern) => pattern.test(line))) {
-      errors.push(line.replace(/[^\x20-\x7e]/g, '?').slice(0, excerptLength))
+      errors.push(line)
     }
   }
   return {hashes, errors}

@@ -116,6 +116,18 @@ describe('proving a change on every pod', () => {
     })
   })
 
+  it('does not blame the change for a refusal that stood in the log before it', async () => {
+    const old = '2026-01-01T00:00:00.1Z [ERROR] plugin/reload: Corefile changed but reload failed: an earlier text\n'
+    const good = after(10)
+    const proof = await prove([{...good, log: (t) => old + good.log!(t)}])
+    expect(proof.verdict).toBe('done')
+    const again = old.replace('00.1Z', '09.1Z')
+    const bad = await prove([after(1000, {log: (t) => old + (t >= 9 ? again : '')})])
+    expect(bad.pods[0]?.reason).toBe(
+      'its log says: [ERROR] plugin/reload: Corefile changed but reload failed: an earlier text',
+    )
+  })
+
   it('never calls a pod done that could not be asked, and has no evidence against it either', async () => {
     const mute: Pod = {}
     const proof = await prove([after(10), mute])
