@@ -1,5 +1,6 @@
 import CorednsApply from './commands/coredns/apply.ts'
 import CorednsClean from './commands/coredns/clean.ts'
+import CorednsLint from './commands/coredns/lint.ts'
 import CorednsPlan from './commands/coredns/plan.ts'
 import CorednsQuery from './commands/coredns/query.ts'
 import CorednsShow from './commands/coredns/show.ts'
@@ -20,6 +21,7 @@ import Version from './commands/version.ts'
 export const COMMANDS = {
   'coredns:apply': CorednsApply,
   'coredns:clean': CorednsClean,
+  'coredns:lint': CorednsLint,
   'coredns:plan': CorednsPlan,
   'coredns:query': CorednsQuery,
   'coredns:show': CorednsShow,

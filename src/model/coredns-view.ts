@@ -74,3 +74,26 @@ export interface CorednsQuery extends SrcipDocument {
   }
   readonly pods: readonly PodAnswer[]
 }
+
+export interface CorednsFinding {
+  /** Stable: `CF001`. */
+  readonly id: string
+  readonly severity: 'error' | 'warning' | 'info'
+  readonly title: string
+  /** Empty for the Corefile itself, else the imported file. */
+  readonly file: string
+  /** 1-based; 0 where the whole file is meant. */
+  readonly line: number
+  /** 1-based, in characters; 0 where only the line is known. */
+  readonly column: number
+  readonly message: string
+  readonly remedy: string
+}
+
+/** What `coredns lint` prints; exit code 22 when a finding is an error. */
+export interface CorednsLint extends SrcipDocument {
+  readonly kind: 'CorednsLint'
+  readonly sources: readonly CorednsSource[]
+  readonly coredns: {readonly version: string}
+  readonly findings: readonly CorednsFinding[]
+}

@@ -1,4 +1,4 @@
-import type {CorednsQuery, CorednsShow} from '../model/coredns-view.ts'
+import type {CorednsLint, CorednsQuery, CorednsShow} from '../model/coredns-view.ts'
 import {layoutTable, printable} from './table.ts'
 import type {View} from './view.ts'
 
@@ -64,4 +64,20 @@ export const corednsQueryView: View<CorednsQuery> = {
     return `${lines.map(printable).join('\n')}\n\n${layoutTable(['POD', 'RCODE', 'ANSWER'], [simulated, ...pods], options.headers)}`
   },
   name: (query) => query.pods.map((pod) => `pod/${pod.pod}`),
+}
+
+/** `coredns lint`: one line a finding, as compilers print them, with what to do behind it. */
+export const corednsLintView: View<CorednsLint> = {
+  table(report, options) {
+    if (report.findings.length === 0) return 'no findings\n'
+    const rows = report.findings.map((finding) => [
+      `${finding.file === '' ? '' : `${finding.file}:`}${finding.line}${finding.column === 0 ? '' : `:${finding.column}`}`,
+      finding.severity,
+      finding.id,
+      finding.message,
+      finding.remedy,
+    ])
+    return layoutTable(['LINE', 'SEVERITY', 'RULE', 'FINDING', 'REMEDY'], rows, options.headers)
+  },
+  name: (report) => report.findings.map((finding) => finding.id),
 }

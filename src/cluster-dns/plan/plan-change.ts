@@ -1,19 +1,19 @@
 import {
   parseCorefile,
-  parseVersion,
   planEdit,
   type EditNote,
   type EditPlan,
   type EditRequest,
   type HostRefusal,
   type ParsedCorefile,
-  type ParseOptions,
   type TakenHost,
 } from '../../../plugins/coredns/src/index.ts'
 import type {CorednsPlan, CorednsRefusal, CorednsTarget, CorednsTextChange} from '../../model/coredns-plan.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {exitCodes} from '../../model/errors.ts'
 import type {DnsChange, DnsState} from '../types.ts'
+import {parseOptionsOf} from '../view/parsed-state.ts'
+import {sourceOf} from '../view/show.ts'
 import {editorHooks} from './editor-hooks.ts'
 import {explainImports, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
@@ -88,18 +88,6 @@ interface Context {
   readonly clusterDomain: string
   readonly sorted: SortedHosts
   readonly keys: readonly OwnImportKey[]
-}
-
-function parseOptionsOf(state: DnsState): ParseOptions {
-  const version = parseVersion(state.version)
-  return {
-    path: state.corefilePath,
-    files: state.files,
-    directories: state.directories,
-    imports: 'unknown',
-    env: state.env,
-    ...(version === undefined ? {} : {version}),
-  }
 }
 
 function startWarnings(state: DnsState, request: CorednsPlanRequest, parsed: ParsedCorefile): string[] {
@@ -377,14 +365,11 @@ function documentOf(
   {state, clusterDomain, sorted, keys}: Context,
   part: Pick<CorednsPlan, 'hosts' | 'refused' | 'edits' | 'hash' | 'warnings' | 'exitCode'>,
 ): CorednsPlan {
-  const {source, key, resourceVersion} = state.corefile
   return {
     apiVersion,
     kind: 'CorednsPlan',
     sources: [
-      state.origin === 'file'
-        ? {file: key, key: 'Corefile'}
-        : {object: source, key, ...(resourceVersion === undefined ? {} : {resourceVersion})},
+      sourceOf(state),
       ...keys.map(({mount, key: own}) => ({
         object: `configmap/${mount.namespace}/${mount.configMap}`,
         key: own,

@@ -9,37 +9,23 @@ import {
   type ParsedCorefile,
   type ServerBlock,
 } from '../../../plugins/coredns/src/index.ts'
+import type {CorednsSource} from '../../model/coredns-plan.ts'
 import type {CorednsBlock, CorednsRewrite, CorednsShow} from '../../model/coredns-view.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {clusterDomainOf} from '../plan/targets.ts'
 import type {DnsState} from '../types.ts'
-import {parseState} from './parsed-state.ts'
+import {parseOptionsOf, parseState} from './parsed-state.ts'
 
 /** Describes cluster DNS as it is: blocks, who answers what, what is ours. Pure. */
 export function showState(state: DnsState): CorednsShow {
   const parsed = parseState(state)
-  const hash = hashOfParsed(
-    parseCorefile(state.corefile.bytes, {
-      path: state.corefilePath,
-      files: state.files,
-      directories: state.directories,
-      imports: 'unknown',
-      env: state.env,
-      version: parsed.version,
-      directives: false,
-    }),
-  )
+  const hash = hashOfParsed(parseCorefile(state.corefile.bytes, {...parseOptionsOf(state), directives: false}))
   const sections = markedLines(state)
   const {location} = state
-  const {source, key, resourceVersion} = state.corefile
   return {
     apiVersion,
     kind: 'CorednsShow',
-    sources: [
-      state.origin === 'file'
-        ? {file: key, key: 'Corefile'}
-        : {object: source, key, ...(resourceVersion === undefined ? {} : {resourceVersion})},
-    ],
+    sources: [sourceOf(state)],
     coredns: {
       version: state.version,
       clusterDomain: clusterDomainOf(parsed) ?? '',
@@ -77,6 +63,13 @@ export function showState(state: DnsState): CorednsShow {
     changed: false,
     warnings: (location?.ignored ?? []).map(({object, reason}) => `${object} is passed over: it ${reason}`),
   }
+}
+
+/** The text that a state was read from, as documents name it. */
+export function sourceOf(state: DnsState): CorednsSource {
+  const {source, key, resourceVersion} = state.corefile
+  if (state.origin === 'file') return {file: key, key: 'Corefile'}
+  return {object: source, key, ...(resourceVersion === undefined ? {} : {resourceVersion})}
 }
 
 function describeBlock(block: ServerBlock, parsed: ParsedCorefile, sections: readonly MarkedLines[]): CorednsBlock {
