@@ -1,0 +1,65 @@
+{{- define "srcip.name" -}}
+{{- $name := .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- $name -}}
+{{- end -}}
+
+{{- define "srcip.labels" -}}
+app.kubernetes.io/name: srcip
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{- define "srcip.image" -}}
+{{- $repository := required "image.repository is missing: where the srcip image is, such as registry.example.org/srcip" .Values.image.repository -}}
+{{- $digest := required "image.digest is missing: sha256:… of the image; kubectl srcip mirror inspect REPOSITORY:TAG prints it" .Values.image.digest -}}
+{{- $repository }}@{{ $digest -}}
+{{- end -}}
+
+{{- define "srcip.proxyName" -}}
+{{- if eq .path.name "default" -}}
+{{- include "srcip.name" .root }}-proxy
+{{- else -}}
+{{- include "srcip.name" .root }}-proxy-{{ .path.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "srcip.headlessName" -}}
+{{- include "srcip.proxyName" . }}-endpoints
+{{- end -}}
+
+{{- define "srcip.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "srcip.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{- define "srcip.scheduling" -}}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "srcip.podFields" -}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- end -}}
