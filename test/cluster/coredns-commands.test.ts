@@ -237,7 +237,7 @@ await describeWithParts('coredns apply and clean on a real cluster', BED_PARTS, 
   test('a pod that answers DNS but never the new answer is evidence: put back, 22', async () => {
     const bed = current()
     const stuck = dnsPodNames(bed)[0] ?? ''
-    bed.kubelet.setDelay(`kube-system/${stuck}`, 600_000)
+    bed.kubelet.setDelay(`kube-system/${stuck}`, 20_000)
     try {
       const {code, stdout} = await coredns(bed, [
         'apply',
@@ -247,7 +247,7 @@ await describeWithParts('coredns apply and clean on a real cluster', BED_PARTS, 
         '-o',
         'json',
         '--verify-timeout',
-        '12s',
+        '8s',
       ])
       expect(code).toBe(22)
       const {pods, outcome} = JSON.parse(stdout) as {

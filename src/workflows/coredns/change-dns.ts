@@ -24,6 +24,19 @@ export async function changeDns<State, Change, Baseline, Written>(
   ports: CorednsPorts<State, Change, Baseline, Written>,
   options: ChangeDnsOptions,
 ): Promise<CorednsResult> {
+  try {
+    return await checkAndChange(ports, options)
+  } catch (error) {
+    // whatever a call makes of being cut off: it was the signal or the time limit that ended this, and their exit code counts
+    if (options.signal.aborted) throw options.signal.reason
+    throw error
+  }
+}
+
+async function checkAndChange<State, Change, Baseline, Written>(
+  ports: CorednsPorts<State, Change, Baseline, Written>,
+  options: ChangeDnsOptions,
+): Promise<CorednsResult> {
   const {onEvent, signal} = options
   onEvent({type: 'step-started', step: 'check', title: 'read cluster DNS and plan the change'})
   const state = await ports.load(signal)
