@@ -214,6 +214,7 @@ export class RegistryClient {
         const url = typeof call.address === 'string' ? new URL(state.origin + call.address) : call.address
         const own = url.origin === state.origin
         sent = own ? await state.authorizer.header(call.need) : undefined
+        round.login = state.authorizer.loginOf(call.need.repository)
         answer = await this.#exchange(state, call, url, sent)
       } finally {
         state.gate.leave()

@@ -1,5 +1,5 @@
 import {SrcipError} from '../../model/errors.ts'
-import {refusedBy} from '../errors.ts'
+import {refusedBy, RegistryError} from '../errors.ts'
 import {isRetryStatus} from '../http/retry.ts'
 import {readBody, type Transport} from '../http/transport.ts'
 import {limits} from '../limits.ts'
@@ -34,6 +34,8 @@ export interface Need {
 /** What has been tried for one request already. */
 export interface Round {
   freshToken: boolean
+  /** The login (its place) that the refused header was made with. */
+  login?: string
 }
 
 /**
@@ -58,8 +60,17 @@ export class Authorizer {
       const credential = await this.#credential(need.repository)
       return credential === undefined ? undefined : basic(credential)
     }
-    const {value} = await this.#token(need, challenge)
-    return `Bearer ${value}`
+    await this.#credential(need.repository)
+    const used = this.#credentialKey(need.repository)
+    try {
+      const {value} = await this.#token(need, challenge)
+      return `Bearer ${value}`
+    } catch (error) {
+      // The realm refuses the login itself, and with it what anybody may read.
+      const refused = error instanceof RegistryError && (error.status === 401 || error.status === 403)
+      if (!refused || used === '' || !(await this.#nextCredential(need, used))) throw error
+      return this.header(need)
+    }
   }
 
   /**
@@ -95,7 +106,7 @@ export class Authorizer {
       this.#tokens.delete(tokenKey(need, this.#credentialKey(need.repository)))
       return true
     }
-    return this.#nextCredential(need, sent)
+    return this.#nextCredential(need, round.login ?? '')
   }
 
   /** Which login is used for a repository: for messages. */
@@ -104,10 +115,10 @@ export class Authorizer {
     return credential === undefined ? 'no login was found for it' : `the login of ${credential.from} was refused`
   }
 
-  async #nextCredential(need: Need, sent: string | undefined): Promise<boolean> {
+  /** Moves on from the login that was used; another request may have done so already. */
+  async #nextCredential(need: Need, used: string): Promise<boolean> {
+    if (this.#credentialKey(need.repository) !== used) return true
     const current = this.#chosen.get(need.repository)
-    // Another request of this repository has already moved on: try again with what it chose.
-    if (current === null && need.anonymousRetry && sent !== undefined) return (await this.header(need)) !== sent
     if (current === undefined || current === null) return false
     const all = await this.#options.credentials.candidates(this.#options.host, need.repository)
     const at = all.findIndex((entry) => entry.from === current.from)
@@ -120,6 +131,11 @@ export class Authorizer {
     this.#chosen.set(need.repository, null)
     this.#options.warn(`${this.#options.host} refused the login of ${current.from}; trying without a login`)
     return true
+  }
+
+  /** Which login is in use for a repository: its place, or nothing. */
+  loginOf(repository: string): string {
+    return this.#credentialKey(repository)
   }
 
   #credentialKey(repository: string): string {
