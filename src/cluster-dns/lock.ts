@@ -1,5 +1,5 @@
 import {dnsLeaseName} from '../model/dns.ts'
-import {createLeaseLock, type KubeClient, type LeaseHolder, type LeaseLock} from '../kube/index.ts'
+import {createLeaseLock, type KubeClient, type LeaseLock} from '../kube/index.ts'
 
 /**
  * The Lease that whoever writes cluster DNS holds, in the namespace of the DNS ConfigMap (design.md 5, "Lock"). For `run` it is
@@ -7,13 +7,4 @@ import {createLeaseLock, type KubeClient, type LeaseHolder, type LeaseLock} from
  */
 export function dnsLock(client: KubeClient, namespace: string, identity: string): LeaseLock {
   return createLeaseLock({client, namespace, name: dnsLeaseName, identity})
-}
-
-/** Who holds the Lease now, if anybody does. */
-export async function dnsLockHolder(
-  client: KubeClient,
-  namespace: string,
-  signal?: AbortSignal,
-): Promise<LeaseHolder | undefined> {
-  return await dnsLock(client, namespace, 'reader').read(signal)
 }

@@ -1,7 +1,7 @@
 import {posix} from 'node:path'
 import {parseCorefile, type Environment} from '../../plugins/coredns/src/index.ts'
 import type {CallOptions, KubeClient} from '../kube/index.ts'
-import {covers} from '../platforms/dns/container.ts'
+import {covers} from '../platforms/dns/paths.ts'
 import type {DnsLocation} from '../platforms/dns/locate.ts'
 import type {ServiceView} from '../platforms/dns/objects.ts'
 import {loadDnsLocation, loadTargets, type LoadOptions} from './load.ts'

@@ -1,6 +1,5 @@
 import {randomInt} from 'node:crypto'
-import {createSocket} from 'node:dgram'
-import {connect, isIPv6} from 'node:net'
+import {connect} from 'node:net'
 import type {Duplex} from 'node:stream'
 import {decodeReply, DnsReplyError, encodeQuestion, type DnsReply, type QuestionType} from './message.ts'
 
@@ -97,39 +96,4 @@ export async function dnsOverTcp(address: string, port: number, timeoutMs = ques
     })
   })
   return dnsOverStream(socket, timeoutMs)
-}
-
-/** One question over UDP with a fresh source port and id; replies from elsewhere or to other questions are passed over. */
-export async function askOverUdp(
-  address: string,
-  port: number,
-  name: string,
-  type: QuestionType,
-  timeoutMs = questionTimeoutMs,
-): Promise<DnsReply> {
-  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
-  const id = randomInt(0x10000)
-  try {
-    return await new Promise<DnsReply>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no reply within ${timeoutMs / 1000} s`)), timeoutMs)
-      const finish = (run: () => void): void => {
-        clearTimeout(timer)
-        run()
-      }
-      socket.on('error', (error) => finish(() => reject(error)))
-      // connected: the kernel drops datagrams from any other address
-      socket.connect(port, address, () => socket.send(encodeQuestion(id, name, type)))
-      socket.on('message', (bytes) => {
-        try {
-          const reply = decodeReply(bytes, id, name, type)
-          finish(() => resolve(reply))
-        } catch (error) {
-          // a forged or late reply: keep waiting for ours until the time is up
-          if (!(error instanceof DnsReplyError)) finish(() => reject(error as Error))
-        }
-      })
-    })
-  } finally {
-    socket.close()
-  }
 }

@@ -228,7 +228,7 @@ function textName(state: DnsState): string {
 }
 
 function refusedChange(context: Context, warnings: readonly string[], obstacle: TextRefusal): CorednsChange {
-  const {state, sorted} = context
+  const {sorted} = context
   const refused: CorednsRefusal[] = [{name: '*', ...obstacle}, ...sorted.refused]
   const document = documentOf(context, {
     hosts: [],

@@ -1,5 +1,5 @@
-import {posix} from 'node:path'
 import type {ConfigMapView, ContainerView, PodSpecView, VolumeView} from './objects.ts'
+import {covers, normalizePath, pathBelow, resolvePath} from './paths.ts'
 
 /** A directory (or, with `file`, one file) of the container that a ConfigMap fills. */
 export interface ConfigMount {
@@ -51,7 +51,7 @@ export function corefilePath(container: ContainerView, environment: ContainerEnv
     const value = match[1] ?? words[index + 1]
     if (value !== undefined) path = value
   }
-  return posix.resolve(container.workingDir ?? '/', expandWord(path, environment))
+  return resolvePath(container.workingDir ?? '/', expandWord(path, environment))
 }
 
 /** kubelet's `$(NAME)` expansion: an unknown name stays as written, `$$(NAME)` escapes. */
@@ -113,7 +113,7 @@ export function configMounts(
       const {uid, resourceVersion} = found?.metadata ?? {}
       return [
         {
-          path: posix.normalize(mount.path).replace(/(.)\/$/, '$1'),
+          path: normalizePath(mount.path),
           namespace,
           configMap: from.name,
           optional: from.optional,
@@ -142,9 +142,7 @@ export function opaqueMounts(spec: PodSpecView, container: ContainerView): strin
       .filter((volume) => volume.sources.every((source) => source.configMap !== undefined))
       .map((volume) => volume.name),
   )
-  return container.mounts
-    .filter((mount) => !filled.has(mount.volume))
-    .map((mount) => posix.normalize(mount.path).replace(/(.)\/$/, '$1'))
+  return container.mounts.filter((mount) => !filled.has(mount.volume)).map((mount) => normalizePath(mount.path))
 }
 
 /** Where a path of the container comes from: the mount and the key, or the reason why it is no ConfigMap's. */
@@ -155,14 +153,14 @@ export function sourceOfPath(
   mounts: readonly ConfigMount[],
 ): {readonly mount: ConfigMount; readonly key: string} | {readonly reason: string} {
   const covering = container.mounts
-    .filter((mount) => covers(posix.normalize(mount.path), path))
+    .filter((mount) => covers(normalizePath(mount.path), path))
     .toSorted((left, right) => right.path.length - left.path.length)[0]
   if (covering === undefined) return {reason: `no volume is mounted over ${path}, so the Corefile is part of the image`}
-  const candidates = mounts.filter((mount) => mount.path === posix.normalize(covering.path).replace(/(.)\/$/, '$1'))
+  const candidates = mounts.filter((mount) => mount.path === normalizePath(covering.path))
   for (const mount of candidates) {
-    const inVolume = joinVolumePath(mount.subPath, posix.relative(mount.path, path))
+    const inVolume = joinVolumePath(mount.subPath, pathBelow(mount.path, path))
     const key =
-      mount.items === undefined ? inVolume : mount.items.find((item) => posix.normalize(item.path) === inVolume)?.key
+      mount.items === undefined ? inVolume : mount.items.find((item) => normalizePath(item.path) === inVolume)?.key
     if (key !== undefined && key !== '' && !key.includes('/')) return {mount, key}
   }
   const volume = spec.volumes.find((entry) => entry.name === covering.volume)
@@ -202,11 +200,11 @@ export function mountedFiles(mounts: readonly ConfigMount[], configMaps: readonl
 
 /** Path in the container of a file of the volume; undefined when a `subPath` mount leaves it out. */
 export function containerPathOf(mount: ConfigMount, inVolume: string): string | undefined {
-  const normal = posix.normalize(inVolume)
-  if (mount.subPath === undefined) return posix.join(mount.path, normal)
-  const sub = posix.normalize(mount.subPath)
+  const normal = normalizePath(inVolume)
+  if (mount.subPath === undefined) return resolvePath(mount.path, normal)
+  const sub = normalizePath(mount.subPath)
   if (normal === sub) return mount.path
-  return covers(sub, normal) ? posix.join(mount.path, posix.relative(sub, normal)) : undefined
+  return covers(sub, normal) ? resolvePath(mount.path, pathBelow(sub, normal)) : undefined
 }
 
 /** A deeper mount hides what a shallower one puts at the same place. */
@@ -214,12 +212,8 @@ function isHidden(path: string, mount: ConfigMount, mounts: readonly ConfigMount
   return mounts.some((other) => other.path.length > mount.path.length && covers(other.path, path))
 }
 
-export function covers(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory.replace(/\/$/, '')}/`)
-}
-
-function joinVolumePath(subPath: string | undefined, relative: string): string {
-  return posix.normalize(posix.join(subPath ?? '', relative)).replace(/\/\.?$/, '')
+function joinVolumePath(subPath: string | undefined, below: string): string {
+  return normalizePath(`/${subPath ?? ''}/${below}`).slice(1)
 }
 
 /** Bytes that count against the limit of a ConfigMap (validation.go, ValidateConfigMap): keys and values. */

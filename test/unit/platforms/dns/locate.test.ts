@@ -288,7 +288,7 @@ describe('locating cluster DNS', () => {
       /deployment\/kube-system\/kube-dns is kube-dns, which has no Corefile/,
     ],
   ])('refuses %s in one line', (_name, objects, message) => {
-    const error = refusal(objects as KubeObject[])
+    const error = refusal(objects)
     expect(error.exitCode).toBe(32)
     expect(error.message).toMatch(message)
     expect(error.hints.length).toBeGreaterThan(0)
