@@ -9,7 +9,7 @@ import {AnswerUnknown} from './run.ts'
  * undefined where CoreDNS would fail. Throws AnswerUnknown for forms that are not followed.
  */
 export function recordOf(text: string): DnsRecord | undefined {
-  if (/[;()@$\\]/.test(text)) throw new AnswerUnknown(`record text ${text.slice(0, 60)} is not followed`)
+  if (/[;()@$]|\\(?!\d{3})/.test(text)) throw new AnswerUnknown(`record text ${text.slice(0, 60)} is not followed`)
   const words = text.match(/"[^"]*"|[^\s"]+/g) ?? []
   const [owner = '', ...rest] = words
   if (words.length === 0 || /^\s/.test(text)) throw new AnswerUnknown('a record without an owner is not followed')
