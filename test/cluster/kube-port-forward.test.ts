@@ -35,7 +35,7 @@ await describeWithParts('port-forward and logs through a real API server', BED_P
     const echoed = {begins: 'hello x', length: 200_006}
     expect(results).toMatchObject({
       echo: echoed,
-      many: Array(8).fill(echoed),
+      many: Array.from({length: 8}, () => echoed),
       download: {bytes: 32 * 1024 * 1024, inOrder: true},
       upload: {answer: String(8 * 1024 * 1024)},
       closedPort: {

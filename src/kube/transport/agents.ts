@@ -5,8 +5,9 @@ import type {RequestOptions} from 'node:https'
 import type {Socket} from 'node:net'
 import type {Duplex} from 'node:stream'
 import type {TLSSocket} from 'node:tls'
-import {dialThroughProxy, networkError} from './dial.ts'
+import {dialThroughProxy} from './dial.ts'
 import {bareHost} from './no-proxy.ts'
+import {networkError} from './socket-reading.ts'
 import type {TlsMaterial} from './tls-material.ts'
 
 /** Milliseconds for DNS, TCP, proxy and TLS together. */

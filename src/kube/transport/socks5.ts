@@ -1,7 +1,7 @@
 import {isIPv4} from 'node:net'
 import type {Socket} from 'node:net'
-import {networkError, readUntil} from './dial.ts'
-import type {Endpoint} from './dial.ts'
+import {networkError, readUntil} from './socket-reading.ts'
+import type {Endpoint} from './socket-reading.ts'
 
 /** RFC 1928 section 6, the reply field. */
 const replies: Readonly<Record<number, string>> = {

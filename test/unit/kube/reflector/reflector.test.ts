@@ -1,5 +1,4 @@
 import {beforeEach, describe, expect, test} from 'vitest'
-import {resources} from '../../../../src/kube/index.ts'
 import {ReflectorStage} from '../../../support/reflector-stage.ts'
 import {garbage, networkTrouble, object, page, refusal} from '../../../support/scripted-client.ts'
 

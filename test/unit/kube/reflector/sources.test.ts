@@ -1,7 +1,7 @@
 import {beforeEach, describe, expect, test} from 'vitest'
 import {resources} from '../../../../src/kube/index.ts'
 import {ReflectorStage} from '../../../support/reflector-stage.ts'
-import {garbage, networkTrouble, object, page, refusal} from '../../../support/scripted-client.ts'
+import {networkTrouble, object, page, refusal} from '../../../support/scripted-client.ts'
 
 const stage = new ReflectorStage()
 
