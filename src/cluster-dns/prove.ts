@@ -10,6 +10,8 @@ export interface ProveOptions {
   readonly access: PodAccess
   /** Pods behind the DNS Service now; asked anew in every round, so that a pod that comes or goes is seen. */
   readonly pods: (signal?: AbortSignal) => Promise<readonly DnsPod[]>
+  /** After a restart: pods that started before it and cannot have the change. They are waited for until they are gone. */
+  readonly stale?: ReadonlySet<string>
   /** SHA-512 that every pod must report; null when it cannot be predicted: then the probes and a clean log decide. */
   readonly hash: string | null
   readonly probes: readonly DnsProbe[]
@@ -65,7 +67,7 @@ export async function proveChange(options: ProveOptions): Promise<DnsProof> {
         const seen = last.get(idOf(pod))
         if (seen === undefined) continue
         if (seen.failure !== undefined) return failed(pod, seen.failure, pods, done, last)
-        if (!isDone(seen, options)) continue
+        if (options.stale?.has(idOf(pod)) === true || !isDone(seen, options)) continue
         const afterMs = Math.round(clock.now() - (options.writtenAt ?? start))
         done.set(idOf(pod), {namespace: pod.namespace, name: pod.name, verdict: 'done', afterMs})
         options.onEvent?.({
@@ -79,7 +81,7 @@ export async function proveChange(options: ProveOptions): Promise<DnsProof> {
       // a pod set that is empty proves nothing
       if (counting.length > 0 && counting.every((pod) => done.has(idOf(pod))))
         return {verdict: 'done', pods: counting.map((pod) => proofOf(pod, done))}
-      if (clock.now() >= deadline) return judge(counting, done, last)
+      if (clock.now() >= deadline) return judge(counting, done, last, options.stale ?? new Set())
     } else if (clock.now() >= deadline) {
       return {
         verdict: 'unconfirmed',
@@ -121,6 +123,7 @@ function judge(
   counting: readonly DnsPod[],
   done: ReadonlyMap<string, PodProof>,
   last: ReadonlyMap<string, PodObservation>,
+  stale: ReadonlySet<string>,
 ): DnsProof {
   const pods = counting.map((pod): PodProof => {
     const finished = done.get(idOf(pod))
@@ -129,6 +132,8 @@ function judge(
     const name = {namespace: pod.namespace, name: pod.name}
     if (seen?.probe === 'wrong')
       return {...name, verdict: 'failed', reason: seen.probeReason ?? 'does not give the new answer'}
+    if (seen?.probe === 'right' && stale.has(idOf(pod)))
+      return {...name, verdict: 'unconfirmed', reason: 'has not been replaced by the restart yet'}
     if (seen?.probe === 'right')
       return {
         ...name,

@@ -63,15 +63,12 @@ export function clusterPorts(options: ClusterPortOptions): ClusterPorts {
     },
     async prove({dns, location}, change, written, baseline, signal) {
       const restarted = restart && written !== undefined
-      const before = new Set(location.pods.map((pod) => pod.name))
+      const stale = new Set(restarted ? location.pods.map((pod) => `${pod.namespace}/${pod.name}`) : [])
       if (restarted) await restartCoredns(client, location, new Date().toISOString(), {signal})
       return await proveChange({
         access: accessOf(options, dns, location),
-        pods: async (inner) => {
-          const pods = await listDnsPods(client, location, {signal: inner})
-          // after a restart only pods that are new have read the new text
-          return restarted ? pods.filter((pod) => !before.has(pod.name)) : pods
-        },
+        pods: (inner) => listDnsPods(client, location, {signal: inner}),
+        stale,
         hash: restarted ? null : change.hash,
         probes: change.probes,
         baseline: baseline ?? new Map(),

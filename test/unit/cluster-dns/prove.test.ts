@@ -165,6 +165,15 @@ describe('proving a change on every pod', () => {
     expect(proof.pods.map((pod) => [pod.name, pod.verdict])).toEqual([['new', 'done']])
   })
 
+  it('after a restart waits for the pods that started before it to be gone', async () => {
+    const old = after(0, {name: 'old', counting: (t) => t < 30})
+    const stale = new Set(['kube-system/old'])
+    const proof = await prove([old, after(0, {name: 'new'})], {stale, hash: null})
+    expect(proof.pods.map((pod) => [pod.name, pod.verdict])).toEqual([['new', 'done']])
+    const stuck = await prove([after(0, {name: 'old'}), after(0, {name: 'new'})], {stale, hash: null})
+    expect(stuck.pods[0]).toMatchObject({verdict: 'unconfirmed', reason: 'has not been replaced by the restart yet'})
+  })
+
   it('reads a restarted process anew: its counter starts at zero', async () => {
     const proof = await prove([after(30, {metrics: (t) => metricsText(t >= 30 ? newHash : oldHash, t >= 30 ? 0 : 4)})])
     expect(proof.verdict).toBe('done')
