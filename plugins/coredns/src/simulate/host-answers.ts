@@ -2,7 +2,7 @@ import {pluginOrder} from '../directives.ts'
 import {checkListeners} from '../listeners.ts'
 import {inspectKeys} from '../server-keys.ts'
 import {checkSetup} from '../setup/check-setup.ts'
-import type {RewriteRule} from '../setup/plugins/rewrite.ts'
+import type {RewriteRule} from '../setup/plugins/rewrite-rule.ts'
 import type {
   CheckLoadable,
   Directive,
@@ -44,15 +44,26 @@ export const prepareHostAnswers: PrepareHostAnswers = (parsed, options) => {
   const indexes = new Map<CompiledBlock, RuleIndex>()
   const directives = directivesByToken(parsed)
   const listeners = server.listeners.filter(({transport, port}) => transport === 'dns' && port === options.dnsPort)
+  const anyView = parsed.blocks.some(({tokens}) => tokens.has('view'))
+  // Whether a block resolves a target does not depend on the host: thousands of hosts ask about a handful of pairs.
+  const unableByTarget = new Map<CompiledBlock, Map<string, string | undefined>>()
+  const unable = (block: CompiledBlock, target: string) => {
+    const known = unableByTarget.get(block) ?? new Map<string, string | undefined>()
+    unableByTarget.set(block, known)
+    if (!known.has(target)) known.set(target, cannotResolve(parsed, block, target))
+    return known.get(target)
+  }
   return (query) => {
     const sample = sampleName(query.host)
-    const blocks = blocksFor(server, listeners, sample)
+    const blocks = blocksFor(server, listeners, sample, anyView)
     const caughtBy = blocks.flatMap((block) => {
       const index = indexes.get(block) ?? new RuleIndex(block.rules)
       indexes.set(block, index)
       return caught(block, index, query, sample, directives)
     })
-    const refusal = blocks.map((block) => refusalOf(parsed, block, query.host, sample)).find((one) => one !== undefined)
+    const refusal = blocks
+      .map((block) => refusalOf(parsed, block, query.host, sample, unable))
+      .find((one) => one !== undefined)
     const answer: HostAnswer = {blocks: blocks.map(({block}) => block.index), caughtBy}
     return refusal === undefined ? answer : {...answer, refusal}
   }
@@ -74,13 +85,18 @@ function directivesByToken(parsed: ParsedCorefile): ReadonlyMap<Token, Directive
   return found
 }
 
-function blocksFor(server: CompiledServer, listeners: readonly Listener[], name: string): CompiledBlock[] {
+function blocksFor(
+  server: CompiledServer,
+  listeners: readonly Listener[],
+  name: string,
+  anyView: boolean,
+): CompiledBlock[] {
   const found = new Set<CompiledBlock>()
   for (const listener of listeners) {
-    for (const type of ['A', 'AAAA']) {
+    // Type and protocol choose a block only through a view.
+    for (const type of anyView ? ['A', 'AAAA'] : ['A']) {
       const facts = {name, type, class: 'IN', client_ip: undefined, server_ip: undefined, server_port: listener.port}
-      // UDP and TCP: a view may tell them apart.
-      for (const proto of ['udp', 'tcp']) {
+      for (const proto of anyView ? ['udp', 'tcp'] : ['udp']) {
         const choice = chooseBlock(server, listener, {...facts, proto})
         for (const block of choice.maybe) found.add(block)
         const taken = choice.taken ?? choice.refusedBy
@@ -128,6 +144,7 @@ function refusalOf(
   block: CompiledBlock,
   host: WantedHost,
   sample: string,
+  unableToResolve: (block: CompiledBlock, target: string) => string | undefined,
 ): HostRefusal | undefined {
   const key = block.block.keyTokens[0]
   const where = `server block "${block.block.keys.join(' ')}" (line ${key?.line ?? 0})`
@@ -161,7 +178,7 @@ function refusalOf(
       first,
     )
   }
-  const unable = cannotResolve(parsed, block, host.target)
+  const unable = unableToResolve(block, host.target)
   if (unable === undefined) return undefined
   const zone = host.target.split('.').slice(3).join('.')
   return refuse(
@@ -183,7 +200,20 @@ function takenBeforeRewrite(parsed: ParsedCorefile, block: CompiledBlock, name: 
   return undefined
 }
 
-function stepsAround(parsed: ParsedCorefile, block: CompiledBlock) {
+interface StepsAround {
+  readonly before: CompiledBlock['steps']
+  readonly after: CompiledBlock['steps']
+}
+const stepsAroundOf = new WeakMap<CompiledBlock, StepsAround>()
+
+/** The steps of a block before and after the place of rewrite in the chain, found once a block. */
+function stepsAround(parsed: ParsedCorefile, block: CompiledBlock): StepsAround {
+  const known = stepsAroundOf.get(block) ?? splitAtRewrite(parsed, block)
+  stepsAroundOf.set(block, known)
+  return known
+}
+
+function splitAtRewrite(parsed: ParsedCorefile, block: CompiledBlock): StepsAround {
   const at = block.steps.findIndex(({plugin}) => plugin === 'rewrite')
   if (at >= 0) return {before: block.steps.slice(0, at), after: block.steps.slice(at + 1)}
   // No rule yet: ours will stand where the order of the version puts rewrite.
