@@ -31,7 +31,7 @@ export {
   type SetupReport,
   type Unclear,
 } from './setup/check-setup.ts'
-export type {MatchType, RewriteRule} from './setup/plugins/rewrite.ts'
+export type {MatchType, RewriteRule} from './setup/plugins/rewrite-rule.ts'
 export {simulate, simulateBothOrders, simulateOn, type Query, type Simulation} from './simulate/simulate.ts'
 export {
   compileServer,

@@ -129,7 +129,7 @@ const lostTarget: Check = (subject) => {
 }
 
 function hasIncompleteTarget(to: string, clusters: readonly string[]): boolean {
-  return /\.svc\.$/.test(to) || clusters.length === 0
+  return to.endsWith('.svc.') || clusters.length === 0
 }
 
 /** Section 4 of the reference: which block answers. */

@@ -1,5 +1,5 @@
 import {atLeast} from '../directives.ts'
-import type {RewriteRule} from '../setup/plugins/rewrite.ts'
+import type {RewriteRule} from '../setup/plugins/rewrite-rule.ts'
 import {isDomainName, isSubdomain, longestZone} from '../simulate/dns-name.ts'
 import {replyRulesOf} from '../simulate/rewrite-reply.ts'
 import {shadowsOf} from '../simulate/shadows.ts'

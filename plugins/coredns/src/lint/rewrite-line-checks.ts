@@ -1,5 +1,5 @@
 import {atLeast} from '../directives.ts'
-import {longestPattern, matchTypeOf} from '../setup/plugins/rewrite.ts'
+import {longestPattern, matchTypeOf} from '../setup/plugins/rewrite-rule.ts'
 import {compileRegex} from '../simulate/re2/regex.ts'
 import {normalizeName} from '../simulate/dns-name.ts'
 import type {Directive, Token} from '../types.ts'

@@ -1,5 +1,5 @@
 import {atLeast} from '../directives.ts'
-import type {RewriteRule, RulePattern} from '../setup/plugins/rewrite.ts'
+import type {RewriteRule, RulePattern} from '../setup/plugins/rewrite-rule.ts'
 import {escapeName} from './dns-name.ts'
 import type {DnsMessage, DnsRecord, Question} from './message.ts'
 import {optRecord} from './message.ts'

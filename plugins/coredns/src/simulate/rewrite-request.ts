@@ -1,6 +1,6 @@
 import {types} from './dns-codes.ts'
 import {questionName} from './dns-name.ts'
-import type {NameMatch, RewriteRule} from '../setup/plugins/rewrite.ts'
+import type {NameMatch, RewriteRule} from '../setup/plugins/rewrite-rule.ts'
 import type {Question} from './message.ts'
 
 /** In: what a rule compares, a name as request.Name() gives it. Out: whether it takes it; undefined where the pattern cannot be judged. */

@@ -1,4 +1,4 @@
-import type {RewriteRule} from '../setup/plugins/rewrite.ts'
+import type {RewriteRule} from '../setup/plugins/rewrite-rule.ts'
 import {questionName} from './dns-name.ts'
 import type {Question} from './message.ts'
 import {applyRule} from './rewrite-request.ts'

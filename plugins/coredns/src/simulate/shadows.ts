@@ -1,4 +1,4 @@
-import type {NameMatch, RewriteRule} from '../setup/plugins/rewrite.ts'
+import type {NameMatch, RewriteRule} from '../setup/plugins/rewrite-rule.ts'
 import {applyRule, matches} from './rewrite-request.ts'
 
 /** A rule that never, or not for all its names, gets its turn because of one that stands before it. */

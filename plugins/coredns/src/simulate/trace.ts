@@ -1,4 +1,4 @@
-import type {RewriteRule} from '../setup/plugins/rewrite.ts'
+import type {RewriteRule} from '../setup/plugins/rewrite-rule.ts'
 import type {Question} from './message.ts'
 
 /** What one rewrite rule did. */

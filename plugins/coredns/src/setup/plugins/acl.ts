@@ -35,9 +35,15 @@ export function readAcl(dispenser: Dispenser, context: SetupContext): AclStanza[
 }
 
 function readPolicy(dispenser: Dispenser, context: SetupContext): AclPolicy {
-  const action = dispenser.value.toLowerCase()
-  const known = action === 'allow' || action === 'block' || (action === 'filter' && atLeast(context.version, '1.8.2'))
-  if (!known && !(action === 'drop' && atLeast(context.version, '1.10.1'))) {
+  const word = dispenser.value.toLowerCase()
+  const known = [
+    'allow' as const,
+    'block' as const,
+    ...(atLeast(context.version, '1.8.2') ? ['filter' as const] : []),
+    ...(atLeast(context.version, '1.10.1') ? ['drop' as const] : []),
+  ]
+  const action = known.find((one) => one === word)
+  if (action === undefined) {
     throw dispenser.error(
       `unexpected token ${JSON.stringify(dispenser.value)}; expect 'allow', 'block', 'filter' or 'drop'`,
     )
@@ -61,7 +67,7 @@ function readPolicy(dispenser: Dispenser, context: SetupContext): AclPolicy {
   const anyType = kinds === undefined || kinds.includes('*')
   const anyClient = networks === undefined || networks.includes('*')
   return {
-    action: action as AclPolicy['action'],
+    action,
     ...(anyType ? {} : {types: kinds ?? []}),
     ...(anyClient ? {} : {networks: networks ?? []}),
   }

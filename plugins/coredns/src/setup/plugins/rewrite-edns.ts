@@ -1,5 +1,5 @@
 import {atLeast} from '../../directives.ts'
-import type {RuleBody, RuleReader} from './rewrite.ts'
+import type {RuleBody, RuleReader} from './rewrite-rule.ts'
 
 /** `rewrite edns0 local|nsid|subnet ACTION …`: an option of the request. It never changes name, type or reply code. */
 export function readEdnsRule(args: readonly string[], reader: RuleReader): RuleBody {

@@ -1,7 +1,7 @@
 import {atLeast} from '../../directives.ts'
 import {normalizeName} from '../../simulate/dns-name.ts'
-import type {MatchType, NameMatch, RuleBody, RuleReader} from './rewrite.ts'
-import {matchTypeOf, rcodeOf} from './rewrite.ts'
+import type {MatchType, NameMatch, RuleBody, RuleReader} from './rewrite-rule.ts'
+import {matchTypeOf, rcodeOf} from './rewrite-rule.ts'
 
 /** `rewrite ttl [match] NAME SECONDS`. */
 export function readTtlRule(args: readonly string[], reader: RuleReader): RuleBody {

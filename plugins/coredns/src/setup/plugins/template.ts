@@ -6,7 +6,7 @@ import type {SetupContext} from '../context.ts'
 import type {Dispenser} from '../dispenser.ts'
 import {readUnsigned} from '../go-values.ts'
 import {zonesOfArgument, zonesOrOfBlock} from '../zone-arguments.ts'
-import {longestPattern} from './rewrite.ts'
+import {longestPattern} from './rewrite-rule.ts'
 
 /** One `template` stanza. Patterns without `regex` are those we cannot judge. */
 export interface TemplateStanza {

@@ -1,5 +1,5 @@
 import {atLeast} from '../../directives.ts'
-import type {RewriteRule} from '../../setup/plugins/rewrite.ts'
+import type {RewriteRule} from '../../setup/plugins/rewrite-rule.ts'
 import {unansweredRcodes} from '../dns-codes.ts'
 import {isDomainName} from '../dns-name.ts'
 import type {Question, Request} from '../message.ts'

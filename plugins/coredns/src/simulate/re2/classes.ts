@@ -1,5 +1,5 @@
 import type {CharSet} from './syntax.ts'
-import {PatternError, PatternUnknown} from './syntax.ts'
+import {foldOrbit, inSet, PatternError, PatternUnknown} from './syntax.ts'
 
 type Ranges = readonly (readonly [number, number])[]
 
@@ -105,3 +105,9 @@ export function unicodeClass(name: string, negated: boolean): CharSet {
 }
 
 const fourLetterScripts = new Set(['Cham', 'Kawi', 'Lisu', 'Miao', 'Thai', 'Vai', 'Yezi', 'Lao', 'Mro', 'Nko'])
+
+/** In: a set. Out: it with every other case of its members, as the flag i wants it. */
+export function foldedSet({negated, ...plain}: CharSet): CharSet {
+  const inner: CharSet = {...plain, negated: false}
+  return {ranges: [], tests: [(codePoint) => foldOrbit(codePoint).some((other) => inSet(inner, other))], negated}
+}

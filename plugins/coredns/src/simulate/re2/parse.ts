@@ -1,6 +1,7 @@
-import {perlClass, posixClass, setOf, unicodeClass} from './classes.ts'
+import {foldedSet, perlClass, posixClass, setOf, unicodeClass} from './classes.ts'
 import type {AssertKind, CharSet, Node} from './syntax.ts'
-import {foldOrbit, inSet, PatternError, PatternUnknown} from './syntax.ts'
+import {inSet, PatternError, PatternUnknown} from './syntax.ts'
+import {alternateOf, concatOf, countsOf, heightOf, literalOf, repeatFits} from './tree.ts'
 
 interface Flags {
   fold: boolean
@@ -57,7 +58,7 @@ class PatternParser {
   parse(): Node {
     while (this.position < this.text.length) this.step()
     if (this.levels.length > 1) throw new PatternError(`missing closing ): \`${this.pattern}\``)
-    const root = closeLevel(this.top())
+    const root = alternateOf(this.top().alternatives, this.top().items)
     if (heightOf(root) > maxHeight) throw new PatternError(`expression nests too deeply: \`${this.pattern}\``)
     return root
   }
@@ -101,13 +102,14 @@ class PatternParser {
         this.repeat(start, repeatBefore, char === '+' ? 1 : 0, char === '?' ? 1 : -1)
         return
       case '{': {
-        const counts = this.readCounts()
+        const counts = countsOf(this.text.slice(start, start + 40).join(''))
         if (counts === undefined) {
           this.position += 1
           this.literal('{')
           return
         }
-        const [min, max] = counts
+        const {min, max, length} = counts
+        this.position += length
         if (min > maxRepeat || max > maxRepeat || (max >= 0 && min > max)) {
           throw new PatternError(`invalid repeat count: \`${this.slice(start)}\``)
         }
@@ -206,7 +208,7 @@ class PatternParser {
     this.position += 1
     const level = this.levels.pop()
     if (level === undefined || this.levels.length === 0) throw new PatternError(`unexpected ): \`${this.pattern}\``)
-    const node = closeLevel(level)
+    const node = alternateOf(level.alternatives, level.items)
     this.flags = level.flags
     this.push(level.group === null ? node : {t: 'group', index: level.group.index, name: level.group.name, item: node})
   }
@@ -228,16 +230,6 @@ class PatternParser {
     }
     this.push(node)
     this.lastRepeat = start
-  }
-
-  /** Out: the two counts after a `{`, max -1 for "no end"; undefined (and no step) when it is an ordinary brace. */
-  private readCounts(): [number, number] | undefined {
-    const match = /^\{(0|[1-9]\d*)(,(0|[1-9]\d*)?)?\}/.exec(this.text.slice(this.position, this.position + 40).join(''))
-    if (match === null) return undefined
-    this.position += match[0].length
-    const min = Number(match[1])
-    if (match[2] === undefined) return [min, min]
-    return [min, match[3] === undefined ? -1 : Number(match[3])]
   }
 
   private escape(): void {
@@ -292,14 +284,8 @@ class PatternParser {
       this.position = end + 1
     }
     const inverted = name.startsWith('^')
-    return this.folded(unicodeClass(inverted ? name.slice(1) : name, (letter === 'P') !== inverted))
-  }
-
-  private folded(set: CharSet): CharSet {
-    if (!this.flags.fold) return set
-    const {negated, ...plain} = set
-    const inner: CharSet = {...plain, negated: false}
-    return {ranges: [], tests: [(codePoint) => foldOrbit(codePoint).some((other) => inSet(inner, other))], negated}
+    const set = unicodeClass(inverted ? name.slice(1) : name, (letter === 'P') !== inverted)
+    return this.flags.fold ? foldedSet(set) : set
   }
 
   /** Out: the code point that an escape stands for. Throws PatternError for one that Go does not know. */
@@ -368,7 +354,7 @@ class PatternParser {
       tests: members.map((member) => (codePoint: number) => inSet(member, codePoint)),
       negated: false,
     }
-    const set = this.folded(plain)
+    const set = this.flags.fold ? foldedSet(plain) : plain
     return {...set, negated}
   }
 
@@ -407,49 +393,4 @@ class PatternParser {
     this.position += 1
     return char.codePointAt(0) ?? 0
   }
-}
-
-function literalOf(codePoint: number, fold: boolean): Node {
-  if (!fold) return {t: 'char', codePoint}
-  const orbit = foldOrbit(codePoint)
-  return orbit.length === 1
-    ? {t: 'char', codePoint}
-    : {t: 'set', set: setOf(orbit.map((other) => [other, other] as const))}
-}
-
-function concatOf(items: readonly Node[]): Node {
-  const [only] = items
-  if (only === undefined) return {t: 'empty'}
-  return items.length === 1 ? only : {t: 'concat', items}
-}
-
-function closeLevel(level: Level): Node {
-  const last = concatOf(level.items)
-  return level.alternatives.length === 0 ? last : {t: 'alternate', items: [...level.alternatives, last]}
-}
-
-function heightOf(node: Node): number {
-  let height = 0
-  for (const child of childrenOf(node)) height = Math.max(height, heightOf(child))
-  return height + 1
-}
-
-function childrenOf(node: Node): readonly Node[] {
-  if (node.t === 'concat' || node.t === 'alternate') return node.items
-  return node.t === 'repeat' || node.t === 'group' ? [node.item] : []
-}
-
-function repeatFits(node: Node, limit: number): boolean {
-  let rest = limit
-  if (node.t === 'repeat') {
-    const count = node.max < 0 ? node.min : node.max
-    // Only counted repeats multiply; `*`, `+` and `?` are operators of their own in Go.
-    const counted = !(node.max === -1 && node.min <= 1) && !(node.min === 0 && node.max === 1)
-    if (counted) {
-      if (node.max === 0) return true
-      if (count > rest) return false
-      if (count > 0) rest = Math.floor(rest / count)
-    }
-  }
-  return childrenOf(node).every((child) => repeatFits(child, rest))
 }
