@@ -104,6 +104,7 @@ export class RegistryClient {
   readonly #options: ClientOptions
   readonly #hosts = new Map<string, RegistryHost>()
   readonly #warned = new Set<string>()
+  readonly #sleepers = new Set<() => void>()
   readonly retries: RetryPolicy
 
   constructor(options: ClientOptions) {
@@ -141,6 +142,21 @@ export class RegistryClient {
   /** Ends everything in flight. */
   stop(reason: Error): void {
     this.transport.stop(reason)
+    for (const wake of this.#sleepers) wake()
+    for (const {gate} of this.#hosts.values()) gate.stop()
+  }
+
+  /** Waits, unless everything is stopped meanwhile. */
+  sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        this.#sleepers.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, milliseconds)
+      this.#sleepers.add(wake)
+    })
   }
 
   close(): void {
@@ -184,7 +200,7 @@ export class RegistryClient {
         reason: cleanText(reason),
         waitMs,
       })
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      await this.sleep(waitMs)
     }
   }
 

@@ -111,7 +111,7 @@ export async function downloadBlob(
           {cause: error},
         )
       onResume?.(error.message)
-      if (breaks > 1) await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** breaks))
+      if (breaks > 1) await repository.client.sleep(100 * 2 ** breaks)
     }
   }
 }

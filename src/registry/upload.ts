@@ -76,8 +76,7 @@ export async function uploadBlob(
             })
       }
       options.onRetry?.((error as Error).message)
-      if (reason !== 'form')
-        await new Promise((resolve) => setTimeout(resolve, backoff(target.client.retries, attempt, Math.random)))
+      if (reason !== 'form') await target.client.sleep(backoff(target.client.retries, attempt, Math.random))
       // The answer may have been lost after the commit.
       if ((reason === 'network' || reason === 'session') && (await target.hasBlob(descriptor))) return 'uploaded'
     }

@@ -15,6 +15,7 @@ export class Gate {
   #good = 0
   #order = 0
   #pausedUntil = 0
+  #stopped = false
   #timer: NodeJS.Timeout | undefined
   readonly #waiting: Waiter[] = []
 
@@ -65,7 +66,7 @@ export class Gate {
     this.#good = 0
     this.#limit = Math.max(1, this.#limit >> 1)
     const until = now + ms
-    if (until <= this.#pausedUntil) return
+    if (this.#stopped || until <= this.#pausedUntil) return
     this.#pausedUntil = until
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
@@ -74,8 +75,16 @@ export class Gate {
     }, ms)
   }
 
+  /** Lets everybody through: what they find then is that the work has been stopped. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#pausedUntil = 0
+    this.#stopped = true
+    this.#drain()
+  }
+
   #drain(): void {
-    while (this.#pausedUntil === 0 && this.#running < this.#limit && this.#waiting.length > 0) {
+    while (this.#pausedUntil === 0 && (this.#stopped || this.#running < this.#limit) && this.#waiting.length > 0) {
       this.#running++
       this.#waiting.shift()?.start()
     }
