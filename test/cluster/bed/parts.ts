@@ -1,6 +1,7 @@
 import {accessSync, constants, existsSync} from 'node:fs'
 import {delimiter, join} from 'node:path'
 import {buildPart, run} from './part-build.ts'
+import {npmPart} from './npm-part.ts'
 import {partOf, type BuiltPart, type PackagedPart, type PartName} from './part-table.ts'
 
 export {PARTS, PREPARED, type PartName} from './part-table.ts'
@@ -19,7 +20,7 @@ export function partPath(name: PartName): Promise<string | Missing> {
   let path = known.get(name)
   if (path === undefined) {
     const part = partOf(name)
-    path = part.kind === 'packaged' ? packagedPath(part) : builtPath(part)
+    path = part.kind === 'packaged' ? packagedPath(part) : part.kind === 'npm' ? npmPart(part) : builtPath(part)
     known.set(name, path)
   }
   return path
