@@ -60,7 +60,7 @@ export const flagTable: readonly FlagRow[] = [
     kind: 'text',
     default: 'auto',
     value: 'COUNT',
-    summary: 'processes that relay; auto is one for each core, at most 4',
+    summary: 'threads that relay; auto is one for each core, at most 4',
   },
   {
     name: 'max-connections',

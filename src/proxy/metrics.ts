@@ -149,7 +149,7 @@ export function renderMetrics(input: MetricsInput): string {
         Object.entries(count).map(([takes, number]) => [{port, takes}, number]),
       ),
     ),
-    metric('srcip_proxy_workers', 'gauge', 'processes that relay', [[{}, input.processes.length]]),
+    metric('srcip_proxy_processes', 'gauge', 'processes of the proxy', [[{}, input.processes.length]]),
     metric('process_cpu_seconds_total', 'counter', 'user and system CPU time of all processes', [
       [{}, sum((each) => each.cpuSeconds)],
     ]),

@@ -8,10 +8,10 @@ import {limitLog, type Log} from './log.ts'
 import {fitToMachine, readMachine} from './machine.ts'
 import {renderMetrics} from './metrics.ts'
 import {HaproxyEngine} from './engines/haproxy.ts'
-import {workerVariable} from './engines/messages.ts'
 import {NodeRelay} from './engines/node.ts'
-import {runWorker} from './engines/worker.ts'
-import {WorkersEngine} from './engines/workers.ts'
+import {Occupancy, occupancyBytes} from './engines/occupancy.ts'
+import {runThread, threadStart} from './engines/thread.ts'
+import {ThreadsEngine} from './engines/threads.ts'
 import type {ProxyOptions} from './options.ts'
 import {instanceLength} from './target/probe-bytes.ts'
 import {probe} from './target/probe.ts'
@@ -36,8 +36,9 @@ export async function superviseProxy(
   {log: write, signal, clock = systemClock}: SuperviseOptions,
 ): Promise<number> {
   const {options, warnings} = fitToMachine(given, readMachine())
-  if (process.env[workerVariable] !== undefined) {
-    await runWorker(options)
+  const thread = threadStart()
+  if (thread) {
+    await runThread(options, thread)
     return 0
   }
   const log = limitLog(clock, write)
@@ -48,6 +49,7 @@ export async function superviseProxy(
     loopSeen: (service) => target?.loopSeen(service),
     exhausted: () => target?.hurry(),
   }
+  const state = {isDraining: false, hasRoutes: false}
   const engine = createEngine(options, instance, clock, events)
   target = new Target(
     options,
@@ -58,15 +60,15 @@ export async function superviseProxy(
       resolve,
       localAddresses: () => readMachine().addresses,
       changed: () =>
-        void engine
-          .route(target?.routes ?? [])
-          .catch((error: Error) => log('route', `cannot change the routes: ${error.message}`)),
+        void engine.route(target?.routes ?? []).then(
+          () => (state.hasRoutes = true),
+          (error: Error) => log('route', `cannot change the routes: ${error.message}`),
+        ),
     },
     instance,
   )
-  const state = {isDraining: false}
   const health = new HealthServer({
-    checks: () => checks(options, target, state.isDraining),
+    checks: () => checks(options, target, state),
     dead: () => engine.dead(),
     metrics: () => metrics(options, engine, target, state.isDraining),
   })
@@ -94,8 +96,9 @@ export async function superviseProxy(
 
 function createEngine(options: ProxyOptions, instance: string, clock: Clock, events: EngineEvents): RelayEngine {
   if (options.engine === 'haproxy') return new HaproxyEngine(options, clock, events)
-  if (options.workers > 1) return new WorkersEngine(options, instance, clock, events)
-  return new NodeRelay({options, instance, isShared: false, maxConnections: options.maxConnections}, clock, events)
+  if (options.workers > 1) return new ThreadsEngine(options, instance, clock, events)
+  const occupancy = new Occupancy(new ArrayBuffer(occupancyBytes(1)), 0, options.maxConnections)
+  return new NodeRelay({options, instance, isShared: false, occupancy}, clock, events)
 }
 
 /** Not ready at once, then no new connections, then no connections. Returns how many had to be cut. */
@@ -117,10 +120,18 @@ function warningsAbout(options: ProxyOptions): string[] {
   return ['--accept-proxy without --trusted-cidr: no PROXY header will be honoured, those that come are taken off']
 }
 
-function checks(options: ProxyOptions, target: Target | undefined, isDraining: boolean): Check[] {
+function checks(
+  options: ProxyOptions,
+  target: Target | undefined,
+  {isDraining, hasRoutes}: {isDraining: boolean; hasRoutes: boolean},
+): Check[] {
   const causes = target?.causes() ?? []
   return [
     {name: 'shutdown', cause: isDraining ? {token: 'draining', message: 'the proxy was told to end'} : undefined},
+    {
+      name: 'engine',
+      cause: hasRoutes ? undefined : {token: 'no-routes', message: 'the engine has not been given a target yet'},
+    },
     ...options.ports.map((spec) => ({
       name: `port-${spec.service}`,
       cause: causes.find((cause) => cause.port === spec.service),

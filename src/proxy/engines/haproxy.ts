@@ -1,5 +1,5 @@
 import {execFile, spawn, type ChildProcess} from 'node:child_process'
-import {mkdtemp, readFile, rename, rm, writeFile} from 'node:fs/promises'
+import {mkdtemp, rename, rm, writeFile} from 'node:fs/promises'
 import {connect} from 'node:net'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
@@ -11,14 +11,13 @@ import type {ProxyOptions} from '../options.ts'
 import type {Route} from '../target/target.ts'
 import type {EngineEvents, RelayEngine} from './engine.ts'
 import {renderHaproxyConfig} from './haproxy-config.ts'
+import {usageOf, usageOfProcess} from './usage.ts'
 import {readProcesses, readStatistics} from './haproxy-stats.ts'
 
 /** Milliseconds that HAProxy has to start, to reload and to answer. */
 const patience = 5000
 /** Milliseconds between two looks while waiting. */
 const step = 20
-/** Clock ticks a second in /proc/PID/stat; 100 on every Linux that Node runs on. */
-const ticks = 100
 
 const execute = promisify(execFile)
 
@@ -96,18 +95,9 @@ export class HaproxyEngine implements RelayEngine {
   }
 
   async usage(): Promise<readonly ProcessUsage[]> {
-    const own = process.cpuUsage()
     const pids = [this.#master?.pid, ...this.#living].filter((pid) => pid !== undefined)
     const usages = await Promise.all(pids.map(usageOf))
-    return [
-      {
-        cpuSeconds: (own.user + own.system) / 1e6,
-        residentBytes: process.memoryUsage.rss(),
-        openFiles: 0,
-        eventLoopLagSeconds: 0,
-      },
-      ...usages.filter((usage) => usage !== undefined),
-    ]
+    return [usageOfProcess(0), ...usages.filter((usage) => usage !== undefined)]
   }
 
   async stopAccepting(): Promise<void> {
@@ -224,16 +214,4 @@ function missing(program: string, cause: Error): SrcipError {
 function failedToStart(words: string): SrcipError {
   const alerts = words.split('\n').filter((line) => line.startsWith('[ALERT]'))
   return new SrcipError('Precondition', `haproxy refuses to run: ${(alerts[0] ?? words.trim()) || 'it says nothing'}`)
-}
-
-async function usageOf(pid: number): Promise<ProcessUsage | undefined> {
-  try {
-    const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-    // The program's name may hold anything; the numbers begin after its closing bracket.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    const cpuSeconds = (Number(fields[11]) + Number(fields[12])) / ticks
-    return {cpuSeconds, residentBytes: Number(fields[21]) * 4096, openFiles: 0, eventLoopLagSeconds: 0}
-  } catch {
-    return undefined
-  }
 }

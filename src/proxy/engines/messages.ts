@@ -1,12 +1,15 @@
-import type {PortCounters, ProcessUsage} from '../metrics.ts'
+import type {PortCounters} from '../metrics.ts'
 import type {Route} from '../target/target.ts'
 
-/** Set in the environment of a worker; the value is its number. */
-export const workerVariable = 'SRCIP_PROXY_WORKER'
+/** What a relaying thread is started with (its `workerData`). */
+export interface ThreadStart {
+  readonly srcipProxyThread: number
+  readonly instance: string
+  readonly occupancy: SharedArrayBuffer
+}
 
-/** From the supervising process to a worker. */
-export type ToWorker =
-  | {readonly type: 'start'; readonly instance: string; readonly maxConnections: number}
+/** From the supervising thread to one that relays. */
+export type ToThread =
   | {readonly type: 'route'; readonly routes: readonly Route[]}
   | {readonly type: 'report'; readonly id: number}
   | {readonly type: 'stop-accepting'}
@@ -14,13 +17,12 @@ export type ToWorker =
 
 export interface Report {
   readonly counters: readonly PortCounters[]
-  readonly usage: readonly ProcessUsage[]
-  readonly active: number
-  readonly dead: string | undefined
+  /** Largest delay of the thread's event loop since its last report, in seconds. */
+  readonly lag: number
 }
 
-/** From a worker to the supervising process. */
-export type FromWorker =
+/** From a thread that relays to the supervising one. */
+export type FromThread =
   | {readonly type: 'listening'}
   | {readonly type: 'failed'; readonly code: string | undefined; readonly message: string}
   | {readonly type: 'report'; readonly id: number; readonly report: Report}

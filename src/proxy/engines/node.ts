@@ -1,7 +1,9 @@
-import {readdirSync} from 'node:fs'
 import {monitorEventLoopDelay} from 'node:perf_hooks'
 import type {Clock} from '../clock.ts'
 import type {EngineEvents, RelayEngine} from './engine.ts'
+import type {Report} from './messages.ts'
+import type {Occupancy} from './occupancy.ts'
+import {usageOfProcess} from './usage.ts'
 import {newCounters, type PortCounters, type ProcessUsage} from '../metrics.ts'
 import type {PortSpec, ProxyOptions} from '../options.ts'
 import {BufferPool} from '../relay/buffers.ts'
@@ -19,11 +21,11 @@ const stuckAfter = 10
 
 export interface NodeRelayOptions {
   readonly options: ProxyOptions
-  /** Name of the process that probes, to recognise its probes. */
+  /** Name of the proxy that probes, to recognise its probes. */
   readonly instance: string
-  /** Other processes listen on the same ports. */
+  /** Other threads listen on the same ports. */
   readonly isShared: boolean
-  readonly maxConnections: number
+  readonly occupancy: Occupancy
 }
 
 /** The embedded engine: relays in this very process. */
@@ -43,14 +45,14 @@ export class NodeRelay implements RelayEngine {
   constructor(settings: NodeRelayOptions, clock: Clock, events: EngineEvents) {
     this.#settings = settings
     this.#clock = clock
-    const {options, instance, maxConnections} = settings
+    const {options, instance, occupancy} = settings
     const shared: RelayShared = {
       clock,
       pool: this.#pool,
       version: options.version,
       acceptsHeaders: options.acceptProxy,
       trusted: options.trusted,
-      maxConnections,
+      occupancy,
       idleTimeout: options.idleTimeout,
       firstByteTimeout: options.firstByteTimeout,
       connectTimeout: options.connectTimeout,
@@ -87,17 +89,19 @@ export class NodeRelay implements RelayEngine {
   }
 
   async usage(): Promise<readonly ProcessUsage[]> {
-    const {user, system} = process.cpuUsage()
+    return [usageOfProcess(this.#lag())]
+  }
+
+  /** What a thread tells the one that supervises it. */
+  async report(): Promise<Report> {
+    return {counters: await this.counters(), lag: this.#lag()}
+  }
+
+  /** Largest delay of the event loop since the last call, in seconds. */
+  #lag(): number {
     const lag = this.#delay.max / 1e9
     this.#delay.reset()
-    return [
-      {
-        cpuSeconds: (user + system) / 1e6,
-        residentBytes: process.memoryUsage.rss(),
-        openFiles: openFiles(),
-        eventLoopLagSeconds: lag,
-      },
-    ]
+    return lag
   }
 
   async stopAccepting(): Promise<void> {
@@ -137,13 +141,5 @@ export class NodeRelay implements RelayEngine {
     for (const connection of this.open) connection.sweep()
     this.#pool.trim()
     this.#cancelSweep = this.#clock.after(sweepInterval, () => this.#sweep())
-  }
-}
-
-function openFiles(): number {
-  try {
-    return readdirSync('/proc/self/fd').length
-  } catch {
-    return 0
   }
 }

@@ -4,6 +4,7 @@ import type {ProxyVersion} from '../header/types.ts'
 import type {Endpoint} from '../header/types.ts'
 import type {PortCounters} from '../metrics.ts'
 import type {PortSpec} from '../options.ts'
+import type {Occupancy} from '../engines/occupancy.ts'
 import {isTrusted, type Cidr} from '../trust.ts'
 import type {BufferPool} from './buffers.ts'
 import {Connection} from './connection.ts'
@@ -24,7 +25,7 @@ export interface RelayShared {
   readonly version: ProxyVersion
   readonly acceptsHeaders: boolean
   readonly trusted: readonly Cidr[]
-  readonly maxConnections: number
+  readonly occupancy: Occupancy
   readonly idleTimeout: number
   readonly firstByteTimeout: number
   readonly connectTimeout: number
@@ -193,6 +194,7 @@ export class RelayPort {
 
   finished(connection: Connection): void {
     this.#shared.open.delete(connection)
+    this.#shared.occupancy.leave()
     this.counters.active--
     const {up, down} = connection.bytes
     this.counters.bytesUp += up
@@ -200,12 +202,12 @@ export class RelayPort {
   }
 
   #accept(socket: Socket): void {
-    const {open, maxConnections} = this.#shared
-    if (open.size >= maxConnections) {
+    const {open, occupancy} = this.#shared
+    if (!occupancy.enter()) {
       this.count('max-connections')
       this.#shared.log(
         'max-connections',
-        `port ${this.spec.service}: connection refused: ${open.size} are open, which is the limit of --max-connections`,
+        `port ${this.spec.service}: connection refused: ${occupancy.total} are open, which is the limit of --max-connections`,
       )
       socket.on('error', () => {})
       socket.resetAndDestroy()

@@ -215,13 +215,18 @@ export class Target {
     }
   }
 
-  /** One round for every address and port; a slow answer delays nobody else, as each is asked again only when its own probe is over. */
+  /**
+   * One round for every address and port. In `auto` a slow answer delays nobody else: each is asked again only when its own probe is over. In `always` the
+   * next round waits for this one, and comes sooner while something is wrong.
+   */
   async #probeLoop(): Promise<void> {
     const {mode, probeInterval, ports} = this.#options
     const round = Promise.all(ports.flatMap((spec) => this.#addresses.map((address) => this.#probeOne(address, spec))))
-    const isHurried = mode === 'always' && this.causes().length > 0
-    this.#later(isHurried ? Math.min(hurry, probeInterval) : probeInterval, () => void this.#probeLoop())
+    if (mode === 'auto') this.#later(probeInterval, () => void this.#probeLoop())
     await round
+    if (mode === 'auto') return
+    const pause = this.causes().length > 0 ? Math.min(hurry, probeInterval) : probeInterval
+    this.#later(pause, () => void this.#probeLoop())
   }
 
   async #probeOne(address: string, spec: PortSpec): Promise<void> {
