@@ -1,6 +1,5 @@
 {{- define "srcip.name" -}}
-{{- $name := .Release.Name | trunc 40 | trimSuffix "-" -}}
-{{- $name -}}
+{{- .Release.Name | trunc 30 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "srcip.labels" -}}
@@ -62,4 +61,31 @@ priorityClassName: {{ . }}
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- end -}}
+
+{{- /* Helm's own message names the Job and nothing else: so the name says what to do when it fails. */ -}}
+{{- define "srcip.hookName" -}}
+{{- include "srcip.name" . }}-or-run-kubectl-srcip-cleanup
+{{- end -}}
+
+{{- define "srcip.hookMeta" -}}
+labels:
+  {{- include "srcip.labels" . | nindent 2 }}
+  srcip.dev/component: hook
+annotations:
+  helm.sh/hook: pre-delete
+{{- end -}}
+
+{{- define "srcip.defaultPorts" -}}
+- {service: 80, listen: 8080}
+- {service: 443, listen: 8443}
+{{- end -}}
+
+{{- define "srcip.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
 {{- end -}}
