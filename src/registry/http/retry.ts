@@ -63,7 +63,8 @@ export function readRetryAfter(
   const text = value?.trim()
   if (text === undefined || text === '') return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
-  const until = Date.parse(text)
+  // Date.parse takes far more than HTTP dates ("-5" is a year).
+  const until = /^[A-Z][a-z]+, /.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(until)) return undefined
   const reference = serverDate === undefined ? Number.NaN : Date.parse(serverDate)
   return Math.max(0, until - (Number.isNaN(reference) ? now : reference))
