@@ -590,3 +590,46 @@ describe('show and query on a file', () => {
     }
   })
 })
+
+describe('lint on a file', () => {
+  test('a clean file has no findings, a trap has its line, id and remedy, and exit 22', async () => {
+    const good = await srcip(['coredns', 'lint', '-f', caseFile('B14-write-accepted-reload-refused/Corefile.good')])
+    expect(good).toMatchObject({exitCode: 0, stdout: 'no findings\n'})
+    const bad = await srcip([
+      'coredns',
+      'lint',
+      '-f',
+      caseFile('B03-header-coredns-itself-misreads/Corefile.d-brace-shares-line'),
+      '-o',
+      'json',
+    ])
+    expect(bad.exitCode).toBe(22)
+    expect(JSON.parse(bad.stdout)).toMatchObject({
+      kind: 'CorednsLint',
+      findings: [{id: expect.stringMatching(/^CF\d{3}$/), severity: 'error', line: 3, remedy: expect.any(String)}],
+    })
+  })
+
+  test.each([
+    'B01-root-zone-spellings',
+    'B03-header-coredns-itself-misreads',
+    'B05-bytes-crlf-tabs-eof',
+    'B08-damaged-markers',
+    'B15-no-reload-plugin',
+  ])('ends with 0 or 22 on every file of %s', async (name) => {
+    for (const file of variants(name)) {
+      const {exitCode, stderr} = await srcip(['coredns', 'lint', '-f', caseFile(`${name}/${file}`)])
+      expect([0, 22], `${file}: ${stderr}`).toContain(exitCode)
+    }
+  })
+
+  test('a binary file is no crash', async () => {
+    const {exitCode} = await srcip([
+      'coredns',
+      'lint',
+      '-f',
+      write(Buffer.from(Array.from({length: 2000}, (_, index) => (index * 31) % 256))),
+    ])
+    expect(exitCode).toBe(22)
+  })
+})

@@ -19,16 +19,15 @@ export function probesFor(
   targets: ReadonlyMap<string, CorednsTarget>,
   addresses: readonly string[],
 ): DnsProbe[] {
-  const inserted = plan.edits.map((edit) => edit.inserted).join('\n')
-  const taken = plan.taken
-    .map((host) => ({
-      name: host.kind === 'exact' ? host.name : host.name.replace('*', wildcardLabel),
-      addresses: targets.get(dotted(host.target))?.addresses ?? [],
-    }))
-    .filter((host) => host.addresses.length > 0)
+  const inserted = new Set(plan.edits.flatMap((edit) => edit.inserted.split(/[^a-z0-9_-]+/)))
+  const taken = plan.taken.flatMap((host) => {
+    const found = targets.get(dotted(host.target))?.addresses ?? []
+    const name = host.kind === 'exact' ? host.name : host.name.replace('*', wildcardLabel)
+    return found.length === 0 ? [] : [{name, addresses: found}]
+  })
   // packed rules hold the first label only; a wrong guess here only changes which of the hosts are asked for
-  const isNew = (name: string): boolean => inserted.includes(name.split('.')[0] ?? name)
-  const first = [...taken].sort((left, right) => Number(isNew(right.name)) - Number(isNew(left.name)))
+  const isNew = ({name}: {readonly name: string}): boolean => inserted.has(name.split('.')[0] ?? name)
+  const first = [...taken.filter(isNew), ...taken.filter((host) => !isNew(host))]
   const wanted = new Set(plan.taken.map((host) => host.name))
   const gone = addresses.length === 0 ? [] : removedNames(plan).filter((name) => !wanted.has(name))
   return [
