@@ -4,12 +4,12 @@ import type {Clock} from './clock.ts'
 export type Log = (kind: string, message: string) => void
 
 /** Lines of one kind that are written in a window; the rest is counted. */
-const burst = 10
+const burst = 50
 /** Milliseconds. */
 const window = 10_000
 
 /**
- * Keeps a flood of equal events (a connection storm, a scanner) from filling the disk: at most 10 lines of a kind in 10 seconds, then one that says how many
+ * Keeps a flood of equal events (a connection storm, a scanner) from filling the disk: at most 50 lines of a kind in 10 seconds, then one that says how many
  * were left out.
  */
 export function limitLog(clock: Clock, write: Log): Log {
