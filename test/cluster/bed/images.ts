@@ -23,7 +23,7 @@ export function bedImages(settings: {
     const coredns = version === undefined ? undefined : settings.coredns.get(version)
     if (coredns !== undefined) return {entrypoint: [coredns]}
     if (image.includes('ingress-nginx/controller') && settings.nginx !== undefined) return settings.nginx
-    if (image === 'bed/echo:1') return {entrypoint: [process.execPath, repository('test/cluster/bed/echo.ts')]}
+    if (image === 'bed/echo:1') return {entrypoint: [process.execPath, repository('test/cluster/bed/echo-main.ts')]}
     if (image === 'bed/caller:1') return {entrypoint: ['sleep', 'infinity']}
     if (image === PRODUCT_IMAGE) return productImage(settings.tools)
     throw new Error(`Failed to pull image "${image}": the bed has no program for it`)

@@ -107,9 +107,11 @@ export async function startNamespaces(): Promise<Namespaces> {
       child.stderr.on('data', (data) => (errors += String(data)))
       child.stdin.on('error', () => {})
       child.stdin.end(options.input ?? '')
-      const code = await new Promise((resolve) => child.once('close', resolve))
+      const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
       if (code !== 0)
-        throw new Error(`${argv.join(' ').slice(0, 200)} ended with ${code}: ${(errors || output).trim()}`)
+        throw new Error(
+          `${argv.join(' ').slice(0, 200)} ended with ${code ?? 'a signal'}: ${(errors || output).trim()}`,
+        )
       return output
     },
     connect: relay,

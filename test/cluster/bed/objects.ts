@@ -1,6 +1,13 @@
 /** The fields of Kubernetes objects that the bed itself reads or writes. */
 
-export type OwnerReference = {apiVersion: string; kind: string; name: string; uid: string; controller?: boolean}
+export type OwnerReference = {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+  blockOwnerDeletion?: boolean
+}
 
 export type Metadata = {
   name: string
@@ -162,5 +169,5 @@ export function isReady(pod: Pod): boolean {
 /** The reference that makes `owner` the controller of an object. */
 export function controllerReference(owner: KubeObject): OwnerReference {
   const {apiVersion, kind, metadata} = owner
-  return {apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true}
+  return {apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true}
 }

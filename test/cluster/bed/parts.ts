@@ -4,7 +4,7 @@ import {buildPart, run} from './part-build.ts'
 import {npmPart} from './npm-part.ts'
 import {partOf, type BuiltPart, type PackagedPart, type PartName} from './part-table.ts'
 
-export {PARTS, PREPARED, type PartName} from './part-table.ts'
+export {PREPARED, type PartName} from './part-table.ts'
 export {cacheFolder} from './part-build.ts'
 
 /** Why a part cannot be had, in words for the person who wants to run the test. */

@@ -1,14 +1,6 @@
 import {createHash, randomBytes} from 'node:crypto'
 import {ApiFailure, collectionPath, type ApiClient} from './api-client.ts'
-import {
-  controllerReference,
-  hasLabels,
-  isReady,
-  type Deployment,
-  type KubeObject,
-  type Pod,
-  type ReplicaSet,
-} from './objects.ts'
+import {controllerReference, isReady, type Deployment, type KubeObject, type Pod, type ReplicaSet} from './objects.ts'
 import {workLoop, type Store} from './store.ts'
 
 type Settings = {
@@ -67,7 +59,7 @@ export function replicaSetOf(
       name: `${deployment.metadata.name}-${hash}`,
       namespace: deployment.metadata.namespace ?? 'default',
       labels,
-      ownerReferences: [{...controllerReference(deployment), blockOwnerDeletion: true} as never],
+      ownerReferences: [controllerReference(deployment)],
     },
     spec: {
       replicas,
@@ -176,13 +168,13 @@ function podOf(set: ReplicaSet): Pod {
     ...(metadata?.annotations === undefined ? {} : {annotations: metadata.annotations}),
   }
   const namespace = set.metadata.namespace ?? 'default'
-  const ownerReferences = [{...controllerReference(set), blockOwnerDeletion: true}]
+  const ownerReferences = [controllerReference(set)]
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {name, namespace, ...own, ownerReferences},
     spec: {serviceAccountName: 'default', ...spec},
-  } as Pod
+  }
 }
 
 /** Whether this was made within the last two seconds, so that the watch may not show it yet. */
