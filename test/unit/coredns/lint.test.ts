@@ -11,6 +11,7 @@ import {
   type CorednsVersion,
 } from '../../../plugins/coredns/src/index.ts'
 import {corefileCase} from '../../support/corefile-generator.ts'
+import {setupLines} from '../../support/setup-lines.ts'
 import {fieldCorefiles} from '../../support/field-corefiles.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -74,60 +75,9 @@ describe('setup', () => {
     ])
   })
 
-  const lines: readonly (readonly [line: string, version: string, message: string | undefined])[] = [
-    ['reload 1s', '1.14.7', 'plugin/reload: interval value must be greater or equal to 2s'],
-    ['reload 10s 0s', '1.14.7', undefined],
-    ['reload 10s 0s', '1.14.1', 'plugin/reload: jitter value must be greater or equal to 1s'],
-    ['cache 0', '1.14.7', 'plugin/cache: cache TTL can not be zero or negative: 0'],
-    ['cache 30 {\n disable success\n }', '1.9.4', undefined],
-    [
-      'cache 30 {\n disable success\n }',
-      '1.9.3',
-      "plugin/cache: /etc/coredns/Corefile:3 - Error during parsing: Wrong argument count or unexpected line ending after 'disable'",
-    ],
-    ['health 8080', '1.14.7', 'plugin/health: address 8080: missing port in address'],
-    ['ready :8181\n ready', '1.14.7', 'plugin/ready: this plugin can only be used once per Server Block'],
-    ['health :8080\n health :8081', '1.14.7', undefined],
-    ['forward . 192.0.2.1\n forward . 192.0.2.2', '1.9.4', undefined],
-    [
-      'forward . 192.0.2.1\n forward . 192.0.2.2',
-      '1.9.3',
-      'plugin/forward: this plugin can only be used once per Server Block',
-    ],
-    [
-      'forward . 192.0.2.1 {\n next NXDOMAIN\n }',
-      '1.11.3',
-      "plugin/forward: /etc/coredns/Corefile:3 - Error during parsing: unknown property 'next'",
-    ],
-    ['forward . tls://192.0.2.1 __PILLAR__UPSTREAM__SERVERS__', '1.14.7', undefined],
-    ['rewrite rcode a NXDOMAIN NOERROR', '1.11.3', undefined],
-    ['rewrite rcode a NXDOMAIN NOERROR', '1.11.2', 'plugin/rewrite: invalid rule type "rcode"'],
-    ['rewrite name a.example', '1.14.7', 'plugin/rewrite: too few arguments for a name rule'],
-    [
-      'rewrite name wildcard a b',
-      '1.14.7',
-      'plugin/rewrite: name rule supports only exact, prefix, suffix, substring, and regex name matching, received: wildcard',
-    ],
-    [
-      'rewrite name regex (a) {1}{2}',
-      '1.14.7',
-      'plugin/rewrite: the rewrite regex pattern ({1}{2}) uses more subexpressions than its corresponding matching regex pattern ((a))',
-    ],
-    [
-      'rewrite name exact a b answer auto name x y',
-      '1.14.7',
-      'plugin/rewrite: auto name answer rule cannot be combined with explicit name anwer rules',
-    ],
-    ['rewrite ttl a 5-1', '1.14.7', "plugin/rewrite: invalid TTL '5-1' for a ttl rule"],
-    [
-      'template IN A {\n match (\n }',
-      '1.14.7',
-      'plugin/template: /etc/coredns/Corefile:3 - Error during parsing: could not parse regex: (, error parsing regexp: missing closing ): `(`',
-    ],
-    ['log . {\n class all\n }\n loadbalance round_robin', '1.14.7', undefined],
-  ]
-  test.each(lines)('%s in %s', (line, version, message) => {
-    expect(errors(`.:53 {\n ${line}\n}\n`, version)[0]?.message).toBe(message)
+  test.each(setupLines)('%s in %s', (line, version, message) => {
+    const [first] = errors(`.:53 {\n ${line}\n}\n`, version)
+    expect(first?.message.replace(/\/etc\/coredns\/Corefile/g, 'FILE')).toBe(message)
   })
 
   test('plugins that nobody looked at are named', () => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import {readFileSync} from 'node:fs'
 import {describe, expect, test} from 'vitest'
 import {compileRegex} from '../../../plugins/coredns/src/index.ts'
 
@@ -51,7 +52,25 @@ const refused: readonly (readonly [string, string])[] = [
   ['a\\', 'trailing backslash at end of expression: ``'],
 ]
 
+const recorded = JSON.parse(readFileSync(new URL('../../cases/go-regexp.json', import.meta.url), 'utf8')) as {
+  found: [pattern: string, text: string, groups: string[] | null][]
+  refused: [pattern: string, message: string][]
+}
+
 describe('patterns as Go has them', () => {
+  test(`${recorded.found.length + recorded.refused.length} answers of Go itself`, () => {
+    const ours = recorded.found.map(([pattern, text]) => {
+      const result = compileRegex(pattern)
+      return [pattern, text, result.kind === 'ok' ? result.regex.find(text) : result]
+    })
+    expect(ours).toEqual(recorded.found)
+    const errors = recorded.refused.map(([pattern]) => {
+      const result = compileRegex(pattern)
+      return [pattern, result.kind === 'invalid' ? result.message.replace('error parsing regexp: ', '') : result.kind]
+    })
+    expect(errors).toEqual(recorded.refused)
+  })
+
   test.each(found)('%s in %s', (pattern, text, groups) => {
     const result = compileRegex(pattern)
     if (result.kind !== 'ok') throw new Error(JSON.stringify(result))

@@ -32,9 +32,20 @@ function circleProbes(subject: Subject): string[] {
   return [...names].slice(0, maxProbes)
 }
 
+/** Whether anything here makes the server ask itself: CNAMEs of templates, cname rules, ExternalName Services. */
+function asksItself(subject: Subject): boolean {
+  const outside = subject.options.cluster?.services.some(({type}) => type === 'ExternalName') ?? false
+  return subject.blocks.some(
+    ({rules, block}) =>
+      outside ||
+      rules.some(({field}) => field === 'cname') ||
+      (block.tokens.get('template') ?? []).some(({text}) => /CNAME/i.test(text)),
+  )
+}
+
 const circles: Check = (subject) => {
   const {server} = subject
-  if (server === undefined) return []
+  if (server === undefined || !asksItself(subject)) return []
   const told = new Set<string>()
   return circleProbes(subject).flatMap((name) => {
     const {endless, block, rules, claimedBy} = simulateOn(

@@ -1,5 +1,5 @@
 import {environmentNames} from '../environment.ts'
-import type {LexProblemKind, Token} from '../types.ts'
+import type {LexProblemKind, ParsedCorefile, Token} from '../types.ts'
 import type {LintId} from './rule-table.ts'
 import type {Check, Subject} from './subject.ts'
 import {found} from './subject.ts'
@@ -27,20 +27,26 @@ const lexProblems: Check = ({parsed}) =>
     return found(id, {file, line, start: offset}, message, remedy)
   })
 
+const tokensOf = new WeakMap<ParsedCorefile, readonly Token[]>()
+
 /** Every token that counts, of the main file and of what it imports. */
-function allTokens({parsed}: Subject): Token[] {
+function allTokens({parsed}: Subject): readonly Token[] {
+  const known = tokensOf.get(parsed)
+  if (known !== undefined) return known
   const tokens = new Set(parsed.mainTokens)
   for (const block of parsed.blocks) {
     for (const token of block.keyTokens) tokens.add(token)
     for (const directive of block.directives) for (const token of directive.tokens) tokens.add(token)
   }
   const seen = new Set<string>()
-  return [...tokens].filter(({file, start}) => {
+  const once = [...tokens].filter(({file, start}) => {
     const key = `${file} ${start}`
     if (seen.has(key)) return false
     seen.add(key)
     return true
   })
+  tokensOf.set(parsed, once)
+  return once
 }
 
 const gluedQuotes: Check = ({parsed}) => {

@@ -10,6 +10,7 @@ import {readHosts} from './plugins/hosts.ts'
 import {readKubernetes} from './plugins/kubernetes.ts'
 import {readRewriteRules} from './plugins/rewrite.ts'
 import {
+  checkAny,
   checkBare,
   checkBind,
   checkBufsize,
@@ -55,7 +56,7 @@ type Check = (dispenser: Dispenser, context: SetupContext) => unknown
 
 const checks: Readonly<Record<string, Check>> = {
   acl: readAcl,
-  any: checkBare,
+  any: checkAny,
   autopath: readAutopath,
   bind: checkBind,
   bufsize: checkBufsize,

@@ -78,6 +78,7 @@ export function renamed(match: NameMatch, to: string, name: string): string {
     case 'substring':
       return name.replaceAll(match.from, () => to)
     case 'regex':
-      return expandGroups(to, match.pattern?.regex?.find(name) ?? [])
+      // Groups cost far more than the match: they are asked for only where the target names one.
+      return !to.includes('{') ? to : expandGroups(to, match.pattern?.regex?.find(name) ?? [])
   }
 }

@@ -66,7 +66,8 @@ function checkTargets(to: readonly string[], dispenser: Dispenser, context: Setu
     const host = (split.ok ? split.value.host : rest.replace(/^[[\]]+|[[\]]+$/g, '')).replace(/%.*/s, '')
     if (readAddress(host) !== undefined) {
       if (!allowed.includes(transport)) {
-        throw dispenser.plain(`'${transport}' is not supported as a destination protocol in forward: ${target}`)
+        const port = split.ok ? '' : `:${transport === 'quic' ? 853 : 443}`
+        throw dispenser.plain(`'${transport}' is not supported as a destination protocol in forward: ${target}${port}`)
       }
       continue
     }

@@ -125,7 +125,8 @@ function exactRule(from: string, to: string, answers: readonly AnswerRewrite[], 
 function readGroupedPattern(source: string, replacement: string, reader: RuleReader): RulePattern {
   const pattern = reader.pattern(source, () => `invalid regex matching pattern: ${source}`)
   let used = 0
-  for (let group = 0; group <= 100; group += 1) if (replacement.includes(`{${group}}`)) used += 1
+  const grouped = replacement.includes('{')
+  for (let group = 0; grouped && group <= 100; group += 1) if (replacement.includes(`{${group}}`)) used += 1
   if (pattern.regex !== undefined && used > pattern.regex.groups) {
     return reader.refuse(
       `the rewrite regex pattern (${replacement}) uses more subexpressions than its corresponding matching regex pattern (${source})`,
@@ -141,7 +142,11 @@ function readPattern(
   context: SetupContext,
   refuse: Refuse,
 ): RulePattern {
-  if (atLeast(context.version, '1.14.0') && new TextEncoder().encode(source).length > longestPattern) {
+  if (
+    source.length * 3 > longestPattern &&
+    atLeast(context.version, '1.14.0') &&
+    new TextEncoder().encode(source).length > longestPattern
+  ) {
     return refuse(`regex pattern too long: ${new TextEncoder().encode(source).length} > ${longestPattern}`)
   }
   const result = compileRegex(source)

@@ -64,7 +64,12 @@ export function checkLoop(dispenser: Dispenser): void {
   })
 }
 
-/** whoami, any, minimal: the first line may have no argument, later ones are not looked at. */
+/** `any`: no argument, since 1.14.4. */
+export function checkAny(dispenser: Dispenser, context: SetupContext): void {
+  if (atLeast(context.version, '1.14.4')) checkBare(dispenser)
+}
+
+/** whoami, minimal: the first line may have no argument, later ones are not looked at. */
 export function checkBare(dispenser: Dispenser): void {
   dispenser.next()
   if (dispenser.nextArg()) throw dispenser.argumentError()
