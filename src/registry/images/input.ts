@@ -38,7 +38,7 @@ function notesOf(image: FoundImage): string[] {
   return image.assumedTag === undefined ? [] : [`no tag in the values: the chart's appVersion ${image.assumedTag}`]
 }
 
-function join2(parts: readonly Found[]): Found {
+function together(parts: readonly Found[]): Found {
   return {wanted: parts.flatMap(({wanted}) => wanted), warnings: parts.flatMap(({warnings}) => warnings)}
 }
 
@@ -76,12 +76,11 @@ function isList(text: string): boolean {
   )
 }
 
-async function readText(text: string, from: string, overlays: readonly TextValue[]): Promise<Found> {
+async function readText(text: string, from: string): Promise<Found> {
   if (isList(text)) return readList(text, from)
   const values = await parseTextValues(text, from)
   if (values.every((value) => typeof value === 'string')) return readList(text, from)
-  void overlays
-  return join2(values.map((value) => wantedOf(findImages(isObjects(value) ? containersOf(value) : value), from)))
+  return together(values.map((value) => wantedOf(findImages(isObjects(value) ? containersOf(value) : value), from)))
 }
 
 /** Manifests are searched whole; status fields and the last-applied annotation only repeat what the spec says. */
@@ -102,7 +101,7 @@ function containersOf(value: TextValue): TextValue {
  * @param overlays values laid over a chart's own (`--values`)
  */
 export async function readInput(path: string, overlays: readonly TextValue[]): Promise<Found> {
-  if (path === '-') return readText(await readStdin(), 'stdin', overlays)
+  if (path === '-') return readText(await readStdin(), 'stdin')
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) throw new SrcipError('Usage', `${path} is not there`, {object: path})
   if (found.isDirectory()) {
@@ -112,20 +111,18 @@ export async function readInput(path: string, overlays: readonly TextValue[]): P
     )
     return isChart
       ? chartImages(await searchChart(await readChartFolder(path), path, overlays), path)
-      : readFolder(path, overlays)
+      : readFolder(path)
   }
   if (/\.t(?:ar\.)?gz$/.test(path))
     return chartImages(await searchChart(await readPackagedChart(await readFile(path), path), path, overlays), path)
-  return readText(await readFile(path, 'utf8'), path, overlays)
+  return readText(await readFile(path, 'utf8'), path)
 }
 
-async function readFolder(path: string, overlays: readonly TextValue[]): Promise<Found> {
+async function readFolder(path: string): Promise<Found> {
   const names = (await readdir(path)).filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort()
   if (names.length === 0) throw new SrcipError('Usage', `${path} holds neither a chart nor manifests`, {object: path})
-  return join2(
-    await Promise.all(
-      names.map(async (name) => readText(await readFile(join(path, name), 'utf8'), join(path, name), overlays)),
-    ),
+  return together(
+    await Promise.all(names.map(async (name) => readText(await readFile(join(path, name), 'utf8'), join(path, name)))),
   )
 }
 

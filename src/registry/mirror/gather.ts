@@ -1,4 +1,4 @@
-import {readFile} from 'node:fs/promises'
+import {access, readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {SrcipError} from '../../model/errors.ts'
@@ -7,7 +7,7 @@ import {readBlob} from '../download.ts'
 import {readChartFolder, readPackagedChart, searchChart} from '../images/chart.ts'
 import {readPlatformPackage} from '../images/cozystack.ts'
 import {type Found, readInput, wantedOf} from '../images/input.ts'
-import {mergeValues, parseTextValues, valueAt} from '../images/values-text.ts'
+import {parseTextValues, valueAt} from '../images/values-text.ts'
 import type {TextValue} from '../images/shapes.ts'
 import {mediaTypes} from '../media-types.ts'
 import {mappedPlace, type SourceMap, type Wanted} from '../plan/planner.ts'
@@ -43,7 +43,7 @@ export async function gather(client: RegistryClient, options: GatherOptions): Pr
   for (const path of options.files) parts.push(await readInput(path, overlays))
   if (options.cozystack !== undefined)
     parts.push(await platformImages(client, options.cozystack, overlays, options.sourceMap))
-  if (options.own) parts.push(await ownImages())
+  if (options.own) parts.push(await ownImages(overlays))
   if (options.live !== undefined) parts.push(options.live)
   return {wanted: parts.flatMap(({wanted}) => wanted), warnings: [...new Set(parts.flatMap(({warnings}) => warnings))]}
 }
@@ -104,23 +104,54 @@ async function platformImages(
   return {wanted, warnings: found.warnings}
 }
 
-/** This product's own chart and image, as the chart that is shipped with it names them. */
-export async function ownImages(
-  folder: string = fileURLToPath(new URL('../../../charts/srcip/', import.meta.url)),
-): Promise<Found> {
-  const files = await readChartFolder(folder).catch((error: unknown) => {
-    throw new SrcipError('Precondition', 'the chart of this product is not beside it', {
-      cause: error,
-      hints: ['leave it out with --no-own'],
-    })
+/** Folder of the chart that is shipped with this product: beside src in a checkout, beside dist in a package. */
+async function ownChart(): Promise<string> {
+  for (const up of ['../charts/srcip/', '../../charts/srcip/', '../../../charts/srcip/']) {
+    const folder = fileURLToPath(new URL(up, import.meta.url))
+    if (
+      await access(join(folder, 'Chart.yaml')).then(
+        () => true,
+        () => false,
+      )
+    )
+      return folder
+  }
+  throw new SrcipError('Precondition', 'the chart of this product is not beside it', {
+    hints: ['leave it out with --no-own'],
   })
-  const search = await searchChart(files, 'charts/srcip')
+}
+
+/**
+ * This product's own image and chart, as the chart that is shipped with it and the values given name them. Where they name
+ * none (everybody publishes in a place of their own) that is said, not passed over.
+ */
+export async function ownImages(overlays: readonly TextValue[] = []): Promise<Found> {
+  const files = await readChartFolder(await ownChart())
+  const own = overlays.map((one) => valueAt(one, ['srcip']) ?? one)
+  const search = await searchChart(files, 'charts/srcip', own)
   const [chart = {}] = await parseTextValues(files.get('Chart.yaml') ?? '', 'charts/srcip/Chart.yaml')
   const home = valueAt(chart, ['annotations', 'srcip.dev/oci-repository'])
   const found = wantedOf(search, 'charts/srcip/values.yaml')
-  if (typeof home !== 'string') return found
-  const reference = parseReference(`oci://${home.replace(/^oci:\/\//, '')}:${search.version}`)
-  return {wanted: [{reference, foundIn: ['charts/srcip/Chart.yaml']}, ...found.wanted], warnings: found.warnings}
+  const chartReference =
+    typeof home === 'string'
+      ? [
+          {
+            reference: parseReference(`oci://${home.replace(/^oci:\/\//, '')}:${search.version}`),
+            foundIn: ['charts/srcip/Chart.yaml'],
+          },
+        ]
+      : []
+  const missing = [
+    ...(found.wanted.length === 0
+      ? [
+          'the image of srcip itself is not planned: give its repository and digest with --values, or leave it out with --no-own',
+        ]
+      : []),
+    ...(chartReference.length === 0
+      ? [
+          `the chart of srcip itself is not planned: name it as oci://HOST/PATH:${search.version}, or leave it out with --no-own`,
+        ]
+      : []),
+  ]
+  return {wanted: [...chartReference, ...found.wanted], warnings: [...found.warnings, ...missing]}
 }
-
-export {mergeValues}

@@ -2,7 +2,7 @@ import {existsSync} from 'node:fs'
 import {describe, test} from 'vitest'
 import {buildPart} from '../bed/part-build.ts'
 import type {BuiltPart, PackagedPart} from '../bed/part-table.ts'
-import {onPath} from '../bed/parts.ts'
+import {onPath, partPath} from '../bed/parts.ts'
 
 function built(module: string, packageName: string, binary: string, version: string, coldBuild: string): BuiltPart {
   return {kind: 'built', module, package: packageName, binary, version, ldflags: '-s -w', coldBuild}
@@ -25,13 +25,14 @@ const mirrorParts = {
   openssl: {kind: 'packaged', binary: 'openssl', debian: 'openssl'},
   crane: built('crane', 'github.com/google/go-containerregistry/cmd/crane', 'crane', '0.22.1', '15 seconds'),
   regctl: built('regctl', 'github.com/regclient/regclient/cmd/regctl', 'regctl', '0.11.1', '15 seconds'),
-  helm: built('helm', 'helm.sh/helm/v3/cmd/helm', 'helm', '3.22.0', '6 minutes'),
 } as const satisfies Record<string, BuiltPart | PackagedPart>
 
-export type MirrorPart = keyof typeof mirrorParts
+/** Parts of this table, and those of the bed's own that the mirror needs. */
+export type MirrorPart = keyof typeof mirrorParts | 'helm' | 'kube-apiserver' | 'etcd'
 
 /** The path of a part, or why there is none. */
 export async function mirrorPart(name: MirrorPart): Promise<string | {readonly missing: string}> {
+  if (name === 'helm' || name === 'kube-apiserver' || name === 'etcd') return partPath(name)
   const part: BuiltPart | PackagedPart = mirrorParts[name]
   if (part.kind === 'built') return buildPart(part)
   const path = onPath(part.binary)
