@@ -1,3 +1,4 @@
+import Cleanup from './commands/cleanup.ts'
 import CorednsApply from './commands/coredns/apply.ts'
 import CorednsClean from './commands/coredns/clean.ts'
 import CorednsLint from './commands/coredns/lint.ts'
@@ -19,6 +20,7 @@ import Version from './commands/version.ts'
 
 /** Every command by id; oclif routes by this map (explicit discovery). Heavy parts are imported inside `run`. */
 export const COMMANDS = {
+  cleanup: Cleanup,
   'coredns:apply': CorednsApply,
   'coredns:clean': CorednsClean,
   'coredns:lint': CorednsLint,
