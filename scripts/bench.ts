@@ -19,8 +19,20 @@ for (const name of names) {
   const rows = await bench.run((line) => process.stderr.write(`  ${line}\n`))
   const cells = [
     ['work', 'ours', 'peer', 'ratio', 'goal'],
-    ...rows.map((row) => [row.work, row.ours, row.peer, row.ratio === undefined ? '-' : row.ratio.toFixed(2), row.goal]),
+    ...rows.map((row) => [
+      row.work,
+      row.ours,
+      row.peer,
+      row.ratio === undefined ? '-' : row.ratio.toFixed(2),
+      row.goal,
+    ]),
   ]
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  for (const row of cells) console.log(row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + 2)).join('').trimEnd())
+  for (const row of cells)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd((widths[column] ?? 0) + 2))
+        .join('')
+        .trimEnd(),
+    )
 }

@@ -1,17 +1,20 @@
 /** Bundles src into dist, refreshes oclif.manifest.json (`--check` only compares), and writes the texts that bin/run.js answers from. */
 import {spawnSync} from 'node:child_process'
-import {readFileSync, rmSync, writeFileSync} from 'node:fs'
+import {copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {build} from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const checkOnly = process.argv.includes('--check')
 
-rmSync(new URL('../dist', import.meta.url), {recursive: true, force: true})
+// Built beside and swapped in, so that a command that runs meanwhile finds the old bundle or the new one.
+const fresh = join(root, `.dist-${process.pid}`)
+const dist = join(root, 'dist')
 await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts', 'src/commands.ts', 'src/complete.ts', 'src/oclif.ts'],
-  outdir: 'dist',
+  outdir: fresh,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -31,6 +34,15 @@ await build({
   logLevel: 'warning',
 })
 
+const old = `${fresh}-old`
+if (existsSync(dist)) {
+  // The texts of the old bundle serve until the new ones are written below.
+  if (existsSync(join(dist, 'start.json'))) copyFileSync(join(dist, 'start.json'), join(fresh, 'start.json'))
+  renameSync(dist, old)
+}
+renameSync(fresh, dist)
+rmSync(old, {recursive: true, force: true})
+
 const {describePlugin} = (await import(
   new URL('../dist/oclif.js', import.meta.url).href
 )) as typeof import('../src/oclif.ts')
@@ -48,6 +60,10 @@ if (checkOnly) {
 writeFileSync(new URL('../dist/start.json', import.meta.url), JSON.stringify({version, help}))
 
 for (const script of ['schemas.ts', 'reference.ts']) {
-  const {status} = spawnSync(process.execPath, [fileURLToPath(new URL(script, import.meta.url)), ...(checkOnly ? ['--check'] : [])], {stdio: 'inherit'})
+  const {status} = spawnSync(
+    process.execPath,
+    [fileURLToPath(new URL(script, import.meta.url)), ...(checkOnly ? ['--check'] : [])],
+    {stdio: 'inherit'},
+  )
   if (status !== 0) process.exitCode = status ?? 1
 }

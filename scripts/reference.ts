@@ -20,15 +20,20 @@ interface Command {
   readonly summary?: string
   readonly description?: string
   readonly examples?: readonly (string | {readonly description: string; readonly command: string})[]
-  readonly args: Readonly<Record<string, {readonly name: string; readonly description?: string; readonly required?: boolean}>>
+  readonly args: Readonly<
+    Record<string, {readonly name: string; readonly description?: string; readonly required?: boolean}>
+  >
   readonly flags: Readonly<Record<string, Flag>>
   readonly hidden?: boolean
 }
 
-const {commands} = JSON.parse(readFileSync(new URL('../oclif.manifest.json', import.meta.url), 'utf8')) as {commands: Record<string, Command>}
+const {commands} = JSON.parse(readFileSync(new URL('../oclif.manifest.json', import.meta.url), 'utf8')) as {
+  commands: Record<string, Command>
+}
 const visible = Object.values(commands).filter(({hidden}) => hidden !== true)
 
-const fill = (text: string, command: Command) => text.replaceAll('<%= config.bin %>', 'kubectl srcip').replaceAll('<%= command.id %>', command.id.replaceAll(':', ' '))
+const fill = (text: string, command: Command) =>
+  text.replaceAll('<%= config.bin %>', 'kubectl srcip').replaceAll('<%= command.id %>', command.id.replaceAll(':', ' '))
 
 /** Flags that many commands share are explained once, at the end. */
 const groups = new Map<string, Map<string, Flag>>()
@@ -39,21 +44,31 @@ function flagRow(flag: Flag): string {
   const notes = [
     flag.summary ?? flag.description ?? '',
     flag.multiple === true ? 'may be repeated' : '',
-    flag.default === undefined || flag.type === 'boolean' ? '' : `default \`${String(flag.default)}\``,
+    flag.default === undefined || flag.type === 'boolean' ? '' : `default \`${JSON.stringify(flag.default)}\``,
     flag.env === undefined ? '' : `also \`${flag.env}\``,
   ].filter((note) => note !== '' && note !== undefined)
   return `| ${flag.char === undefined ? '' : `\`-${flag.char}\`, `}\`--${flag.name}${value.replaceAll('\\|', '|').replaceAll('|', '\\|')}\` | ${notes.join('; ').replaceAll('|', '\\|')} |`
 }
 
 const lines = ['# Commands', '', 'Written from the commands themselves by `npm run build`; do not edit.', '']
-for (const command of visible) lines.push(`- [${command.id.replaceAll(':', ' ')}](#${command.id.replaceAll(':', '-')}): ${command.summary ?? ''}`)
+for (const command of visible)
+  lines.push(`- [${command.id.replaceAll(':', ' ')}](#${command.id.replaceAll(':', '-')}): ${command.summary ?? ''}`)
 for (const command of visible) {
-  const args = Object.values(command.args).map((arg) => (arg.required === true ? ` ${arg.name.toUpperCase()}` : ` [${arg.name.toUpperCase()}]`))
-  lines.push('', `<a id="${command.id.replaceAll(':', '-')}"></a>`, `## kubectl srcip ${command.id.replaceAll(':', ' ')}${args.join('')}`, '', command.summary ?? '')
+  const args = Object.values(command.args).map((arg) =>
+    arg.required === true ? ` ${arg.name.toUpperCase()}` : ` [${arg.name.toUpperCase()}]`,
+  )
+  lines.push(
+    '',
+    `<a id="${command.id.replaceAll(':', '-')}"></a>`,
+    `## kubectl srcip ${command.id.replaceAll(':', ' ')}${args.join('')}`,
+    '',
+    command.summary ?? '',
+  )
   if (command.description !== undefined) lines.push('', fill(command.description, command))
   if (command.examples?.length) {
     lines.push('', '```')
-    for (const example of command.examples) lines.push(fill(typeof example === 'string' ? example : `# ${example.description}\n${example.command}`, command))
+    for (const example of command.examples)
+      lines.push(fill(typeof example === 'string' ? example : `# ${example.description}\n${example.command}`, command))
     lines.push('```')
   }
   const own: Flag[] = []
@@ -68,7 +83,14 @@ for (const command of visible) {
   if (own.length > 0) lines.push('', '| flag | meaning |', '|---|---|', ...own.map(flagRow))
 }
 for (const [group, flags] of groups) {
-  lines.push('', `## Shared flags: ${group.toLowerCase()}`, '', '| flag | meaning |', '|---|---|', ...[...flags.values()].map(flagRow))
+  lines.push(
+    '',
+    `## Shared flags: ${group.toLowerCase()}`,
+    '',
+    '| flag | meaning |',
+    '|---|---|',
+    ...[...flags.values()].map(flagRow),
+  )
 }
 
 const target = new URL('../docs/reference/commands.md', import.meta.url)

@@ -22,7 +22,7 @@ export async function describePlugin(root: string): Promise<PluginDescription> {
     const pjson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     pjson.oclif.bin = bin
     help[bin] = await rootHelp(
-      await Config.load({root, pjson, ignoreManifest: true} as Parameters<typeof Config.load>[0] & object),
+      await Config.load({root, pjson, ignoreManifest: true}),
     )
   }
   const {name, version} = plugin

@@ -42,7 +42,7 @@ export abstract class SrcipCommand extends Command {
     A extends Interfaces.OutputArgs<A>,
   >(options?: Interfaces.Input<F, B, A>, argv?: string[]): Promise<Interfaces.ParserOutput<F, B, A>> {
     const result = await super.parse(options, argv)
-    this.#flags = result.flags as Record<string, unknown>
+    this.#flags = result.flags
     if (typeof this.#flags['timeout'] === 'number') this.interruption.limit(this.#flags['timeout'])
     return result
   }

@@ -21,7 +21,12 @@ export function durationFlag(
     summary: options.summary,
     parse: duration(name),
     helpValue: 'DURATION',
-    ...(options.default === undefined ? {} : {default: options.default, defaultHelp: async () => (options.default === 0 ? '0' : formatDuration(options.default as number))}),
+    ...(options.default === undefined
+      ? {}
+      : {
+          default: options.default,
+          defaultHelp: async () => (options.default === 0 ? '0' : formatDuration(options.default as number)),
+        }),
     ...(options.env === undefined ? {} : {env: options.env}),
     ...(options.helpGroup === undefined ? {} : {helpGroup: options.helpGroup}),
   })()

@@ -1,3 +1,8 @@
+import type {Static} from 'typebox'
+import type {DeepReadonly} from './deep-readonly.ts'
+import type {errorSchema} from './schemas/error.ts'
+import type {versionSchema} from './schemas/version.ts'
+
 /** The group and version of every document that this product prints or reads. */
 export const apiVersion = 'srcip.dev/v1alpha1'
 
@@ -12,10 +17,7 @@ export interface SrcipDocument {
 }
 
 /** What stdout gets instead of a result when a command fails with `-o json|yaml`. */
-export interface ErrorDocument extends SrcipDocument {
-  readonly kind: 'Error'
-  readonly code: string
-  readonly message: string
-  readonly object?: string
-  readonly hints: readonly string[]
-}
+export type ErrorDocument = DeepReadonly<Static<typeof errorSchema>>
+
+/** What `version` prints. */
+export type VersionDocument = DeepReadonly<Static<typeof versionSchema>>

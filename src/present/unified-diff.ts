@@ -8,7 +8,10 @@ import {printable} from './table.ts'
  */
 export function unifiedDiff(name: string, before: string, after: string, color: boolean): string {
   if (before === after) return ''
-  const patch = createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {context: 3, headerOptions: FILE_HEADERS_ONLY})
+  const patch = createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {
+    context: 3,
+    headerOptions: FILE_HEADERS_ONLY,
+  })
   return patch
     .split('\n')
     .map((line) => paint(printableLine(line), color))

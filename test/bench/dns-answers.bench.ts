@@ -34,7 +34,7 @@ function ourForm(count: number, parents: number): string {
   })
   if (refusal !== undefined || taken.length !== count)
     throw new Error(`${taken.length} of ${count} hosts taken: ${refusal?.reason ?? 'some refused'}`)
-  return count === 0 ? corefile('') : new TextDecoder().decode(files[0]!.after as Uint8Array)
+  return count === 0 ? corefile('') : new TextDecoder().decode(files[0]!.after)
 }
 
 function lineForEach(count: number, parents: number): string {

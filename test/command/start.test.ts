@@ -13,16 +13,22 @@ function throughOclif(argv: readonly string[]): string {
     const pjson = JSON.parse((await import('node:fs')).readFileSync('${root}package.json', 'utf8'))
     pjson.oclif.bin = process.env.HELM_PLUGIN_DIR ? 'helm srcip' : 'kubectl srcip'
     void main(${JSON.stringify(argv)}, {root: '${root}', pjson})`
-  return execFileSync(process.execPath, ['--input-type=module', '-e', program], {encoding: 'utf8', env: {PATH: process.env['PATH'] ?? '', ...(helm ? {HELM_PLUGIN_DIR: '/x'} : {})}})
+  return execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    env: {PATH: process.env['PATH'] ?? '', ...(helm ? {HELM_PLUGIN_DIR: '/x'} : {})},
+  })
 }
 let helm = false
 
-test.each([[['--version']], [['--help']], [['-h']], [[]]])('%j answers from files what oclif would print', async (argv) => {
-  helm = false
-  const {exitCode, stdout, stderr} = await srcip(argv)
-  expect({exitCode, stderr}).toEqual({exitCode: 0, stderr: ''})
-  expect(stdout).toBe(throughOclif(argv))
-})
+test.each([[['--version']], [['--help']], [['-h']], [[]]])(
+  '%j answers from files what oclif would print',
+  async (argv) => {
+    helm = false
+    const {exitCode, stdout, stderr} = await srcip(argv)
+    expect({exitCode, stderr}).toEqual({exitCode: 0, stderr: ''})
+    expect(stdout).toBe(throughOclif(argv))
+  },
+)
 
 test('under Helm the help says helm srcip', async () => {
   helm = true
@@ -42,7 +48,14 @@ test('the version is that of package.json', async () => {
   const {version} = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {version: string}
   expect((await srcip(['--version'])).stdout).toMatch(new RegExp(`^kubectl-srcip/${version.replaceAll('.', '\\.')} `))
   const document = JSON.parse((await srcip(['version', '-o', 'json'])).stdout)
-  expect(document).toMatchObject({apiVersion: 'srcip.dev/v1alpha1', kind: 'Version', client: {version}, exitCode: 0, changed: false, warnings: []})
+  expect(document).toMatchObject({
+    apiVersion: 'srcip.dev/v1alpha1',
+    kind: 'Version',
+    client: {version},
+    exitCode: 0,
+    changed: false,
+    warnings: [],
+  })
 })
 
 test.each([
@@ -59,7 +72,14 @@ test.each([
 test('with -o json a failure is one Error document on stdout, the words stay on stderr', async () => {
   const {exitCode, stdout, stderr} = await srcip(['version', '--nope', '-o', 'json'])
   expect(exitCode).toBe(2)
-  expect(JSON.parse(stdout)).toMatchObject({apiVersion: 'srcip.dev/v1alpha1', kind: 'Error', code: 'Usage', message: 'nonexistent flag: --nope', exitCode: 2, changed: false})
+  expect(JSON.parse(stdout)).toMatchObject({
+    apiVersion: 'srcip.dev/v1alpha1',
+    kind: 'Error',
+    code: 'Usage',
+    message: 'nonexistent flag: --nope',
+    exitCode: 2,
+    changed: false,
+  })
   expect(stderr).toContain('error: nonexistent flag: --nope')
 })
 
@@ -72,16 +92,26 @@ test('--jq filters the JSON form; a program that does not compile is a usage err
 
 test('yaml has sorted keys', async () => {
   const {stdout} = await srcip(['version', '-o', 'yaml'])
-  expect(stdout.split('\n').filter((line) => /^\w/.test(line)).map((line) => line.split(':')[0])).toEqual(['apiVersion', 'changed', 'client', 'exitCode', 'kind', 'schemas', 'warnings'])
+  expect(
+    stdout
+      .split('\n')
+      .filter((line) => /^\w/.test(line))
+      .map((line) => line.split(':')[0]),
+  ).toEqual(['apiVersion', 'changed', 'client', 'exitCode', 'kind', 'schemas', 'warnings'])
 })
 
 test('a reader that leaves early is no error', () => {
-  const out = execFileSync('bash', ['-c', `set -o pipefail; "${process.execPath}" "${root}bin/run.js" version --help | head -1`], {encoding: 'utf8'})
+  const out = execFileSync(
+    'bash',
+    ['-c', `set -o pipefail; "${process.execPath}" "${root}bin/run.js" version --help | head -1`],
+    {encoding: 'utf8'},
+  )
   expect(out).toBe('Print the version of this tool and of the documents it writes\n')
 })
 
 test('kubectl finds commands and flags by completion', () => {
-  const complete = (words: string[]) => execFileSync(process.execPath, [`${root}bin/complete.js`, ...words], {encoding: 'utf8'})
+  const complete = (words: string[]) =>
+    execFileSync(process.execPath, [`${root}bin/complete.js`, ...words], {encoding: 'utf8'})
   expect(complete(['versi'])).toBe('version\tPrint the version of this tool and of the documents it writes\n:4\n')
   expect(complete(['version', '-o', 'j'])).toBe('json\n:4\n')
 })

@@ -35,7 +35,9 @@ test('the Corefile toolkit stands alone: it parses from a plain JavaScript proje
 })
 
 test('it has no dependency and carries its own README and license', async () => {
-  const {stdout} = await run(process.execPath, ['-p', 'JSON.stringify(require("./package.json").dependencies ?? {})'], {cwd: installed})
+  const {stdout} = await run(process.execPath, ['-p', 'JSON.stringify(require("./package.json").dependencies ?? {})'], {
+    cwd: installed,
+  })
   expect(stdout.trim()).toBe('{}')
   expect(await readdir(installed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']))
 })

@@ -21,7 +21,8 @@ beforeAll(async () => {
   await run('tar', ['-xzf', join(work, filename), '-C', work])
   installed = join(work, 'package')
   await mkdir(join(installed, 'node_modules', '@kubernetes'), {recursive: true})
-  for (const name of ['jq-wasm', '@kubernetes/client-node']) await symlink(join(root, 'node_modules', name), join(installed, 'node_modules', name))
+  for (const name of ['jq-wasm', '@kubernetes/client-node'])
+    await symlink(join(root, 'node_modules', name), join(installed, 'node_modules', name))
 })
 afterAll(() => rm(work, {recursive: true, force: true}))
 
@@ -29,7 +30,10 @@ afterAll(() => rm(work, {recursive: true, force: true}))
 async function pluginFolder(): Promise<string> {
   const folder = join(work, 'bin')
   await mkdir(folder, {recursive: true})
-  for (const [name, file] of [['kubectl-srcip', 'run.js'], ['kubectl_complete-srcip', 'complete.js']] as const) {
+  for (const [name, file] of [
+    ['kubectl-srcip', 'run.js'],
+    ['kubectl_complete-srcip', 'complete.js'],
+  ] as const) {
     const shim = `#!/bin/sh\nexec "${process.execPath}" "${join(installed, 'bin', file)}" "$@"\n`
     await writeFile(join(folder, name), shim)
     await chmod(join(folder, name), 0o755)
@@ -40,14 +44,28 @@ async function pluginFolder(): Promise<string> {
 async function call(command: string, argv: readonly string[], env: Record<string, string> = {}) {
   return run(command, argv, {env: {HOME: work, PATH: process.env['PATH'] ?? '', ...env}}).then(
     ({stdout, stderr}) => ({exitCode: 0, stdout, stderr}),
-    (error: {code: number; stdout: string; stderr: string}) => ({exitCode: error.code, stdout: error.stdout, stderr: error.stderr}),
+    (error: {code: number; stdout: string; stderr: string}) => ({
+      exitCode: error.code,
+      stdout: error.stdout,
+      stderr: error.stderr,
+    }),
   )
 }
 
 describe('the npm package', () => {
   test('holds what runs and nothing that only developers need', async () => {
     const entries = await readdir(installed)
-    expect(entries).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'bin', 'dist', 'oclif.manifest.json', 'package.json']))
+    expect(entries).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'CHANGELOG.md',
+        'bin',
+        'dist',
+        'oclif.manifest.json',
+        'package.json',
+      ]),
+    )
     for (const name of ['src', 'test', 'scripts', 'arrows.ts', 'vitest.config.ts']) expect(entries).not.toContain(name)
   })
 
@@ -59,17 +77,28 @@ describe('the npm package', () => {
   })
 
   test('works on a Corefile from stdin, without a cluster and with a read-only home', async () => {
-    const {exitCode, stdout, stderr} = await call('bash', ['-c', `printf '.:53 {\\n    forward . 192.0.2.53\\n    kubernetes cluster.local\\n    reload\\n}\\n' | "${process.execPath}" "${installed}/bin/run.js" coredns show -f - -o json --jq .kind`], {HOME: '/nonexistent'})
+    const {exitCode, stdout, stderr} = await call(
+      'bash',
+      [
+        '-c',
+        `printf '.:53 {\\n    forward . 192.0.2.53\\n    kubernetes cluster.local\\n    reload\\n}\\n' | "${process.execPath}" "${installed}/bin/run.js" coredns show -f - -o json --jq .kind`,
+      ],
+      {HOME: '/nonexistent'},
+    )
     expect({exitCode, stderr}).toEqual({exitCode: 0, stderr: ''})
     expect(stdout.trim()).toMatch(/^Coredns/)
   })
 })
 
 await describeWithParts('through the real kubectl', ['kubectl'], ({kubectl}) => {
-  const withPlugin = async (argv: readonly string[]) => call(kubectl, argv, {PATH: `${await pluginFolder()}:${process.env['PATH'] ?? ''}`})
+  const withPlugin = async (argv: readonly string[]) =>
+    call(kubectl, argv, {PATH: `${await pluginFolder()}:${process.env['PATH'] ?? ''}`})
 
   test('kubectl srcip runs and passes exit codes through', async () => {
-    expect(await withPlugin(['srcip', '--version'])).toMatchObject({exitCode: 0, stdout: expect.stringMatching(/^kubectl-srcip\//)})
+    expect(await withPlugin(['srcip', '--version'])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^kubectl-srcip\//),
+    })
     expect(await withPlugin(['srcip', 'version', '--nope'])).toMatchObject({exitCode: 2})
   })
 

@@ -19,12 +19,21 @@ const values = (words: string[]) => candidates(words, manifest).lines.map(({valu
 test.each([
   [[''], ['coredns', 'proxy']],
   [['co'], ['coredns']],
-  [['coredns', ''], ['apply', 'plan']],
+  [
+    ['coredns', ''],
+    ['apply', 'plan'],
+  ],
   [['coredns', 'p'], ['plan']],
   [['coredns', 'apply', '--o'], ['--output']],
-  [['coredns', 'apply', '-o', ''], ['table', 'json']],
+  [
+    ['coredns', 'apply', '-o', ''],
+    ['table', 'json'],
+  ],
   [['coredns', 'apply', '-o', 'j'], ['json']],
-  [['coredns', 'apply', '--output=j'], ['--output=table', '--output=json']],
+  [
+    ['coredns', 'apply', '--output=j'],
+    ['--output=table', '--output=json'],
+  ],
   [['coredns', 'apply', '-y', ''], []],
   [['nope', ''], []],
   [[], ['coredns', 'proxy']],

@@ -12,7 +12,8 @@ let house: string
 /** An empty house with our lint rules: each test puts one file into it. */
 beforeAll(async () => {
   house = await mkdtemp(join(tmpdir(), 'srcip-arrows-'))
-  for (const file of ['arrows.ts', 'oxlint.config.ts', 'tsconfig.json', 'package.json']) await cp(join(root, file), join(house, file))
+  for (const file of ['arrows.ts', 'oxlint.config.ts', 'tsconfig.json', 'package.json'])
+    await cp(join(root, file), join(house, file))
   await symlink(join(root, 'node_modules'), join(house, 'node_modules'))
 })
 afterAll(() => rm(house, {recursive: true, force: true}))
@@ -24,8 +25,11 @@ async function lint(files: Readonly<Record<string, string>>): Promise<string> {
     await writeFile(join(house, file), text)
   }
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(root, 'node_modules/oxlint/bin/oxlint'), '--format', 'unix', ...Object.keys(files)], {cwd: house, maxBuffer: 1 << 24}, (_, out, err) =>
-      resolve(out + err),
+    execFile(
+      process.execPath,
+      [join(root, 'node_modules/oxlint/bin/oxlint'), '--format', 'unix', ...Object.keys(files)],
+      {cwd: house, maxBuffer: 1 << 24},
+      (_, out, err) => resolve(out + err),
     )
   })
 }
@@ -42,7 +46,8 @@ test('every arrow that is not in the table fails, as value and as type import', 
       // Inside src a neighbour is reached without the word src.
       const path = room.startsWith('src/') && other.startsWith('src/') ? `../${other.slice(4)}` : `${up(room)}${other}`
       const file = `${room}/to-${other.replace('/', '-')}.ts`
-      files[file] = `import type {x} from '${path}/index.ts'\nimport {z} from '${path}/index.ts'\nexport type y = typeof x\nexport const v = z\n`
+      files[file] =
+        `import type {x} from '${path}/index.ts'\nimport {z} from '${path}/index.ts'\nexport type y = typeof x\nexport const v = z\n`
       wanted.push(file)
     }
   }
@@ -59,7 +64,8 @@ test('arrows in the table pass', async () => {
   for (const [room, {may}] of Object.entries(rooms)) {
     for (const other of may) {
       const path = room.startsWith('src/') && other.startsWith('src/') ? `../${other.slice(4)}` : `${up(room)}${other}`
-      files[`${room}/may-${other.replace('/', '-')}.ts`] = `import type {x} from '${path}/index.ts'\nexport type y = typeof x\n`
+      files[`${room}/may-${other.replace('/', '-')}.ts`] =
+        `import type {x} from '${path}/index.ts'\nexport type y = typeof x\n`
     }
   }
   expect(await lint(files)).not.toContain('import is restricted')
@@ -82,12 +88,22 @@ test('a package belongs to the rooms that name it', async () => {
 
 test('pure rooms may not reach for files, clocks or chance', async () => {
   const pure = Object.entries(rooms).filter(([, room]) => room.pure)
-  expect(pure.map(([room]) => room)).toEqual(['plugins/coredns', 'src/model', 'src/platforms', 'src/hosts', 'src/diagnosis'])
+  expect(pure.map(([room]) => room)).toEqual([
+    'plugins/coredns',
+    'src/model',
+    'src/platforms',
+    'src/hosts',
+    'src/diagnosis',
+  ])
   const files: Record<string, string> = {}
-  for (const [room] of pure) files[`${room}/impure.ts`] = `import {readFileSync} from 'node:fs'\nexport const y = [readFileSync, Date.now(), process.env]\n`
+  for (const [room] of pure)
+    files[`${room}/impure.ts`] =
+      `import {readFileSync} from 'node:fs'\nexport const y = [readFileSync, Date.now(), process.env]\n`
   const output = await lint(files)
   for (const [room] of pure) {
     expect(output).toContain(`${room}/impure.ts:1:1: 'node:fs' import is restricted`)
-    expect(output.split('\n').filter((line) => line.includes(`${room}/impure.ts`) && /Date|process/.test(line)).length).toBeGreaterThanOrEqual(2)
+    expect(
+      output.split('\n').filter((line) => line.includes(`${room}/impure.ts`) && /Date|process/.test(line)).length,
+    ).toBeGreaterThanOrEqual(2)
   }
 })

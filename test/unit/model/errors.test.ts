@@ -31,6 +31,11 @@ test('of several outcomes the first of 22, 33, 31, 32, 30, 21, 23 counts', () =>
 test('an error carries its code, its hints and its cause', () => {
   const cause = new Error('socket closed')
   const error = new SrcipError('Unreachable', 'cannot reach the API server', {hints: ['kubectl cluster-info'], cause})
-  expect([error.exitCode, error.hints, error.cause, error.object]).toEqual([30, ['kubectl cluster-info'], cause, undefined])
+  expect([error.exitCode, error.hints, error.cause, error.object]).toEqual([
+    30,
+    ['kubectl cluster-info'],
+    cause,
+    undefined,
+  ])
   expect(new SrcipError('Interrupted', 'interrupted by SIGTERM', {exitCode: 143}).exitCode).toBe(143)
 })

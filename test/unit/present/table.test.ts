@@ -3,9 +3,15 @@ import {expect, test} from 'vitest'
 import {layoutTable, printable} from '../../../src/present/table.ts'
 
 test('columns line up as kubectl does, nothing stands behind the last cell', () => {
-  expect(layoutTable(['NAME', 'READY', 'AGE'], [['coredns-a', '1/1', '3m'], ['x', '0/1', '']])).toBe(
-    ['NAME        READY   AGE', 'coredns-a   1/1     3m', 'x           0/1', ''].join('\n'),
-  )
+  expect(
+    layoutTable(
+      ['NAME', 'READY', 'AGE'],
+      [
+        ['coredns-a', '1/1', '3m'],
+        ['x', '0/1', ''],
+      ],
+    ),
+  ).toBe(['NAME        READY   AGE', 'coredns-a   1/1     3m', 'x           0/1', ''].join('\n'))
   expect(layoutTable(['NAME', 'AGE'], [['a', 'b']], false)).toBe('a   b\n')
 })
 

@@ -7,7 +7,9 @@ test('equal texts have no diff', () => {
 
 test('an added line stands between its neighbours', () => {
   expect(unifiedDiff('Corefile', '.:53 {\n    errors\n}\n', '.:53 {\n    reload\n    errors\n}\n', false)).toBe(
-    ['--- a/Corefile', '+++ b/Corefile', '@@ -1,3 +1,4 @@', ' .:53 {', '+    reload', '     errors', ' }', ''].join('\n'),
+    ['--- a/Corefile', '+++ b/Corefile', '@@ -1,3 +1,4 @@', ' .:53 {', '+    reload', '     errors', ' }', ''].join(
+      '\n',
+    ),
   )
 })
 
