@@ -26,8 +26,12 @@ export function probesFor(
     return found.length === 0 ? [] : [{name, addresses: found}]
   })
   // packed rules hold the first label only; a wrong guess here only changes which of the hosts are asked for
-  const isNew = ({name}: {readonly name: string}): boolean => inserted.has(name.split('.')[0] ?? name)
-  const first = [...taken.filter(isNew), ...taken.filter((host) => !isNew(host))]
+  const fresh: typeof taken = []
+  for (const host of taken) {
+    if (fresh.length === probesOfEachSort) break
+    if (inserted.has(host.name.slice(0, host.name.indexOf('.')))) fresh.push(host)
+  }
+  const first = [...new Set([...fresh, ...taken.slice(0, probesOfEachSort)])]
   const wanted = new Set(plan.taken.map((host) => host.name))
   const gone = addresses.length === 0 ? [] : removedNames(plan).filter((name) => !wanted.has(name))
   return [
