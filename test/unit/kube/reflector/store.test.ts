@@ -80,6 +80,13 @@ test('an object that the projection leaves out goes when it stops to fit, and an
   ])
 })
 
+test('the delete of an earlier object leaves its successor, also where versions cannot be compared', () => {
+  const store = new ObjectStore<string>((object) => object.metadata.name)
+  store.put({metadata: {name: 'a', uid: 'new', resourceVersion: 'opaque-2'}})
+  expect(store.remove({metadata: {name: 'a', uid: 'old', resourceVersion: 'opaque-9'}})).toEqual([])
+  expect(store.remove({metadata: {name: 'a', uid: 'new', resourceVersion: 'opaque-9'}})).toHaveLength(1)
+})
+
 test('versions are compared by length, then as text, and never as numbers', () => {
   expect(compareResourceVersions('9', '10')).toBeLessThan(0)
   expect(compareResourceVersions('90071992547409930', '90071992547409931')).toBeLessThan(0)

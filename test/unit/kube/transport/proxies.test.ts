@@ -52,6 +52,9 @@ test('HTTPS_PROXY is followed, NO_PROXY exempts, and proxy-url knows no exceptio
   expect(proxy.seen).toHaveLength(1)
   await connect({proxyUrl: `http://127.0.0.1:${proxy.port}`}, {NO_PROXY: '*'}).get(resources.configMaps, cm)
   expect(proxy.seen).toHaveLength(2)
+  const both = connect({proxyUrl: `http://127.0.0.1:${proxy.port}`}, {HTTPS_PROXY: 'http://127.0.0.1:1'})
+  await both.get(resources.configMaps, cm)
+  expect(proxy.seen).toHaveLength(3)
 })
 
 test('a proxy that says no, and one that is not there, name the proxy but not its password', async () => {
