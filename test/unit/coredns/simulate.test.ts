@@ -84,6 +84,25 @@ describe('kubernetes, asked of live Services', () => {
   })
 })
 
+describe('what a name rule takes, and what it makes of it', () => {
+  test.each([
+    ['exact App.Example x.test', 'app.example.', 'x.test.'],
+    ['exact app.example x.test', 'a.app.example.', undefined],
+    ['prefix app x', 'app.example.', 'x.example.'],
+    ['prefix app x', 'apple.example.', undefined],
+    ['prefix app x', 'www.app.example.', undefined],
+    ['suffix .example .test', 'app.example.', 'app.test.'],
+    ['suffix .example .test', 'app.example.org.', undefined],
+    ['suffix example test', 'myexample.', 'mytest.'],
+    ['substring example. test.', 'a.example.example.org.', 'a.test.test.org.'],
+    [String.raw`regex ^(\w+)\.(\w+)\.$ {2}.{1}`, 'a.b.', 'b.a.'],
+    [String.raw`regex (a) {1}{2}`, 'a.b.', 'a{2}.'],
+  ])('%s on %s', (rule, name, made) => {
+    const {seen} = ask(`.:53 {\n rewrite name ${rule}\n whoami\n}\n`, {name})
+    expect(seen?.name).toBe(made ?? name)
+  })
+})
+
 describe('circles', () => {
   test('an ExternalName that leads back to the rewritten host', () => {
     const corefile =
