@@ -4,6 +4,8 @@ import {cleanText, redactText} from './text.ts'
 /** A registry's answer that is not the one hoped for, with the codes of its error document. */
 export class RegistryError extends SrcipError {
   readonly status: number
+  /** The registry that answered; absent where an error was made from another. */
+  host: string | undefined
   /** Codes of the distribution spec, e.g. MANIFEST_UNKNOWN. */
   readonly codes: readonly string[]
   /** Text of the registry, cleaned for printing. */
@@ -68,7 +70,7 @@ export function refusedBy(
 ): RegistryError {
   const {codes, detail} = readErrorBody(body)
   const text = detail === '' ? '' : `: ${detail}`
-  return new RegistryError(
+  const error = new RegistryError(
     status,
     codes,
     detail,
@@ -76,6 +78,8 @@ export function refusedBy(
     codeOf(status, codes),
     hints,
   )
+  error.host = host
+  return error
 }
 
 /** Was the answer "not there"? A registry may say so with 404 only. */

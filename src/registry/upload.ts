@@ -105,7 +105,6 @@ function retryReason(error: unknown, target: Repository): RetryReason | undefine
   if (!(error instanceof RegistryError)) return undefined
   if (isRetryStatus(error.status)) return 'network'
   if (error.codes.includes('BLOB_UPLOAD_UNKNOWN') || error.codes.includes('BLOB_UPLOAD_INVALID')) return 'session'
-  if (error.codes.includes('DIGEST_INVALID') || error.codes.includes('SIZE_INVALID')) return 'damaged'
   const wrongForm =
     error.status === 413 ||
     error.status === 405 ||
@@ -116,6 +115,8 @@ function retryReason(error: unknown, target: Repository): RetryReason | undefine
     target.state.uploadForm = target.state.uploadForm === 'put' ? 'patch' : 'chunks'
     return 'form'
   }
+  if (error.status !== 413 && (error.codes.includes('DIGEST_INVALID') || error.codes.includes('SIZE_INVALID')))
+    return 'damaged'
   return undefined
 }
 
@@ -323,14 +324,20 @@ async function sendChunks(
   const sender = new ChunkSender(target, descriptor, session, size)
   let waiting: Buffer[] = []
   let length = 0
+  // Whole chunks only, the last one excepted: a registry that names a smallest chunk refuses shorter ones.
+  const sendWhole = async (): Promise<void> => {
+    let rest = Buffer.concat(waiting, length)
+    while (rest.length >= size) {
+      await sender.send(rest.subarray(0, size))
+      rest = rest.subarray(size)
+    }
+    waiting = [rest]
+    length = rest.length
+  }
   await produce((chunk) => {
     waiting.push(Buffer.from(chunk))
     length += chunk.length
-    if (length < size) return undefined
-    const whole = Buffer.concat(waiting, length)
-    waiting = []
-    length = 0
-    return sender.send(whole)
+    return length < size ? undefined : sendWhole()
   })
   if (length > 0) await sender.send(Buffer.concat(waiting, length))
   await commit(target, descriptor, session, Buffer.alloc(0))

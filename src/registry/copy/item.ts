@@ -91,7 +91,9 @@ export async function copyItem(run: CopyRun, item: CopyItem, options: CopyOption
 }
 
 function asSrcipError(thrown: unknown, item: CopyItem): SrcipError {
-  if (isNotFound(thrown))
+  const {registry} = item.source
+  const atSource = registry !== undefined && registry.state !== item.target.state
+  if (isNotFound(thrown) && atSource && thrown.host === registry.state.host)
     return new SrcipError('Precondition', `${item.name}: not found at the source: ${thrown.message}`, {
       object: item.name,
       cause: thrown,
@@ -168,6 +170,7 @@ class ItemCopy {
     this.#configType = graph.manifest.configType
     this.#size = sizeOf(graph)
     this.#noteHoles(graph)
+    if (tag === undefined) this.#notes.push('no tag: a registry that collects untagged manifests may remove it')
     const blobs = blobsOf(graph)
     this.#run.emit({type: 'item.total', item: this.#item.name, blobs: blobs.length, bytes: this.#size})
     const looking = this.#findExtras(graph)
