@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto'
 import {makeWrites, undoWrites} from '../cluster-dns/write.ts'
 import {loadDnsLocation} from '../cluster-dns/load.ts'
 import {readBaseline} from '../cluster-dns/observe.ts'
@@ -57,6 +58,7 @@ export class DnsOutput implements Output {
     const name = location?.corefile.configMap ?? ''
     const object: ObjectRef = {apiVersion: 'v1', kind: 'ConfigMap', namespace, name}
     return {
+      version: versionOf(state),
       published,
       object,
       managers: () => this.#managers(object, location?.corefile.key ?? ''),
@@ -178,6 +180,22 @@ export function foreignManagers(metadata: Pick<ObjectMeta, 'managedFields'>, key
   })
   const sorted = entries.toSorted((a, b) => (b.time ?? '').localeCompare(a.time ?? ''))
   return [...new Set(sorted.flatMap((entry) => entry.manager ?? []))]
+}
+
+/** What a plan depends on beside the names: the texts, their container, and the Services that are targets. */
+function versionOf(state: DnsState): string {
+  const {location, services, corefile, files, version} = state
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([corefile.uid, corefile.resourceVersion, version, location?.corefile.live]))
+  hash.update(
+    JSON.stringify([location?.corefile.immutable, location?.owner, location?.nodeLocal, location?.environment]),
+  )
+  hash.update(corefile.bytes)
+  for (const [path, bytes] of files) hash.update(path).update(bytes)
+  for (const [name, service] of services ?? []) {
+    hash.update(JSON.stringify([name, service?.type, service?.clusterIPs, service?.headless, service?.externalName]))
+  }
+  return hash.digest('hex')
 }
 
 function accessTo(state: DnsState, client: KubeClient, via: RunOptions['via']): PodAccess {

@@ -1,5 +1,6 @@
 import type {Clock, Log} from '../kube/index.ts'
 import type {ControllerMetrics} from './controller-metrics.ts'
+import {createHeapTrim} from './heap-trim.ts'
 import {Pace} from './pace.ts'
 import {WorkQueue} from './queue.ts'
 import type {Reconciler} from './reconciler.ts'
@@ -60,10 +61,11 @@ export class Lane {
   async work(lost: AbortSignal, shutdown: AbortSignal): Promise<void> {
     const {clock, random, log, metrics, reconciler} = this.#options
     const scope = new AbortController()
+    const trim = createHeapTrim()
     const queue = new WorkQueue({
       clock,
       random,
-      work: () => reconciler.reconcile(scope.signal),
+      work: () => reconciler.reconcile(scope.signal).finally(trim),
       paceDelay: () => this.#delay(),
       onError: (error) => {
         if (!scope.signal.aborted) log.error('a pass failed', {output: this.name, error})

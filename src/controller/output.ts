@@ -28,6 +28,8 @@ export interface Output {
 }
 
 export interface OutputView {
+  /** Changes with everything that a plan depends on beside the names. */
+  readonly version: string
   /** Names of ours that stand there now. */
   readonly published: readonly Published[]
   /** What an event about this output regards. */

@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto'
 import {collectHosts, readName} from '../hosts/index.ts'
 import type {HostCollection, HostOptions} from '../hosts/index.ts'
 import {hasStatus, sleep} from '../kube/index.ts'
@@ -55,8 +56,10 @@ export class Reconciler {
   #written: ReadonlySet<string> | undefined
   /** Sets that CoreDNS has refused: not tried again until their inputs change. */
   readonly #refuted = new Set<string>()
+  readonly #blockedCodes = new Set<string>()
+  /** Inputs of the last plan that had nothing to write: planning 10,000 names again would only cost. */
+  #inStepWith: string | undefined
   #denials = 0
-  #last: HostCollection | undefined
   #state: ReconcileState = {result: 'waiting', reason: 'nothing has been reconciled yet'}
 
   constructor(options: ReconcilerOptions) {
@@ -73,11 +76,6 @@ export class Reconciler {
         options.onProof?.()
       },
     })
-  }
-
-  /** The set of the last pass, with everything left out. */
-  get collection(): HostCollection | undefined {
-    return this.#last
   }
 
   get state(): ReconcileState {
@@ -122,7 +120,10 @@ export class Reconciler {
     this.#remember(collection)
     this.#sayKept(verdict, view)
 
-    const plan = view.plan(verdict.names, sparedNames(collection))
+    const spared = sparedNames(collection)
+    const inputs = `${view.version} ${fingerprintOf(verdict.names)} ${spared.join(' ')}`
+    if (this.#inStepWith === inputs) return {result: 'done'}
+    const plan = view.plan(verdict.names, spared)
     this.#options.observer?.onHosts?.(plan.published.length)
     this.#options.observer?.onBytes?.(plan.bytes)
     this.#sayRefused(plan, view)
@@ -134,6 +135,7 @@ export class Reconciler {
     if (!plan.changes) {
       this.#written = new Set(plan.published.map(keyOf))
       this.#state = {result: 'in-step', names: plan.published.length}
+      this.#inStepWith = inputs
       conditions.clear('foreign-writer', 'our names stand again')
       return {result: 'done'}
     }
@@ -148,7 +150,7 @@ export class Reconciler {
     const {output, log, observer, events} = this.#options
     const difference = differenceOf(view.published, plan.published)
     if (this.#options.dryRun) {
-      log.info('would write (dry run)', {output: output.name, ...difference})
+      log.info('would write (dry run)', {output: output.name, ...shownDifference(difference)})
       observer?.onWrite?.('dry-run')
       this.#state = {result: 'dry-run', names: plan.published.length}
       return {result: 'done'}
@@ -161,7 +163,7 @@ export class Reconciler {
     this.#options.onWritten?.()
     observer?.onWrite?.('written')
     const note = `wrote ${plan.published.length} names to ${output.name}: ${difference.added.length} new, ${difference.removed.length} gone`
-    log.info(note, {output: output.name, ...difference})
+    log.info(note, {output: output.name, ...shownDifference(difference)})
     events.emit({regarding: view.object, type: 'Normal', reason: 'Applied', action: 'Write', note})
     this.#state = {result: 'written', names: plan.published.length}
     this.proofs.follow(written, {fingerprint, regarding: view.object, output: output.name})
@@ -170,9 +172,7 @@ export class Reconciler {
 
   #collect(): HostCollection {
     const {sources, hostOptions} = this.#options
-    const collection = collectHosts(sources.hostSources(), {...hostOptions, proxies: sources.proxies()})
-    this.#last = collection
-    return collection
+    return collectHosts(sources.hostSources(), {...hostOptions, proxies: sources.proxies()})
   }
 
   #guard(view: OutputView, collection: HostCollection, confirmed: boolean): GuardVerdict {
@@ -234,8 +234,6 @@ export class Reconciler {
       regarding: view.object,
     })
   }
-
-  readonly #blockedCodes = new Set<string>()
 
   /** A text that must not be written: said once, and looked at again when it changes. */
   #blocked(blocked: NonNullable<OutputPlan['blocked']>, view: OutputView): Outcome {
@@ -311,22 +309,32 @@ function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (error instanceof SrcipError && error.code === 'Conflict')
 }
 
-/** One text for one set, whatever its order. */
+/** One short text for one set, whatever its order. */
 export function fingerprintOf(names: readonly Published[]): string {
-  return names
-    .map((entry) => `${keyOf(entry)} ${entry.target}`)
-    .sort()
-    .join('\n')
+  const hash = createHash('sha256')
+  for (const line of names.map((entry) => `${keyOf(entry)} ${entry.target}\n`).sort()) hash.update(line)
+  return hash.digest('hex')
 }
 
-/** What a write changes, by name; lists are cut so that a log line stays a line. */
-function differenceOf(before: readonly Published[], after: readonly Published[]): {added: string[]; removed: string[]} {
+/** What a write changes, by name; a line of the log holds at most this many of each. */
+const shownNames = 50
+
+interface Difference {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+function differenceOf(before: readonly Published[], after: readonly Published[]): Difference {
   const old = new Set(before.map(keyOf))
   const now = new Set(after.map(keyOf))
   return {
     added: after.filter((entry) => !old.has(keyOf(entry))).map((entry) => entry.name),
     removed: before.filter((entry) => !now.has(keyOf(entry))).map((entry) => entry.name),
   }
+}
+
+function shownDifference({added, removed}: Difference): Difference {
+  return {added: added.slice(0, shownNames), removed: removed.slice(0, shownNames)}
 }
 
 /** Names that are known and not wanted: under a wanted wildcard they keep the answer that they have. */

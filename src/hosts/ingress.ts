@@ -28,6 +28,9 @@ export interface IngressClassSource extends Identity {
 /** Annotation of ours that leaves the names of an object out. */
 export const excludeAnnotation = 'srcip.dev/exclude'
 
+/** Most lists are empty; thousands of objects share this one. */
+const none: readonly string[] = []
+
 const nginxPrefix = 'nginx.ingress.kubernetes.io/'
 
 /** Projects any object to an IngressSource; undefined if it has no name. Never throws. */
@@ -43,14 +46,16 @@ export function projectIngress(value: unknown): IngressSource | undefined {
     if (host === undefined) hostless = true
     else ruleHosts.push(host)
   }
+  const tlsHosts = list(field(spec, 'tls')).flatMap((entry) => texts(field(record(entry), 'hosts')))
+  const aliases = annotation(value, `${nginxPrefix}server-alias`)
   return {
     ...who,
     // The annotation wins where both are set: that is how every controller that still reads it behaves (KEP-1453).
     className: text(annotation(value, 'kubernetes.io/ingress.class')) ?? text(field(spec, 'ingressClassName')),
-    ruleHosts,
-    tlsHosts: list(field(spec, 'tls')).flatMap((entry) => texts(field(record(entry), 'hosts'))),
+    ruleHosts: ruleHosts.length === 0 ? none : ruleHosts,
+    tlsHosts: tlsHosts.length === 0 ? none : tlsHosts,
     hostless,
-    aliases: words(annotation(value, `${nginxPrefix}server-alias`)),
+    aliases: aliases === undefined ? none : words(aliases),
     wwwRedirect: annotation(value, `${nginxPrefix}from-to-www-redirect`) === 'true',
     excluded: annotation(value, excludeAnnotation) === 'true',
   }

@@ -1,3 +1,4 @@
+import {fileURLToPath} from 'node:url'
 import {spawn} from 'node:child_process'
 import type {ChildProcess} from 'node:child_process'
 import {readFileSync} from 'node:fs'
@@ -41,7 +42,7 @@ export interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** `srcip run` as a process of its own: what it logs, how it ends. */
+/** `srcip run` as a process of its own, from its sources or (given arguments) as it is built: what it logs, how it ends. */
 export class RunProcess {
   readonly child: ChildProcess
   readonly lines: LogLine[] = []
@@ -49,7 +50,7 @@ export class RunProcess {
   stderr = ''
   #code: number | undefined
 
-  constructor(options: RunOptions, env: Readonly<Record<string, string>> = {}) {
+  constructor(options: RunOptions | readonly string[], env: Readonly<Record<string, string>> = {}) {
     const program = `
       const {run} = await import(${JSON.stringify(new URL('../../../src/controller/run.ts', import.meta.url).href)})
       const end = new AbortController()
@@ -63,7 +64,10 @@ export class RunProcess {
           process.exitCode = error.exitCode ?? 1
         },
       )`
-    this.child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    const built = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
+    const isBuilt = Array.isArray(options)
+    const argv = isBuilt ? [built, ...(options as readonly string[])] : ['--input-type=module', '-e', program]
+    this.child = spawn(process.execPath, argv, {
       env: {PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...env, RUN_OPTIONS: JSON.stringify(options)},
       stdio: ['ignore', 'inherit', 'pipe'],
     })

@@ -25,6 +25,7 @@ export class MemoryOutput implements Output {
     this.beforeRead()
     const {names, version} = this
     return Promise.resolve({
+      version: `${version} ${this.blocked?.code ?? ''}`,
       published: names,
       object: {apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kube-system', name: 'coredns'},
       managers: () => Promise.resolve(this.managers),
