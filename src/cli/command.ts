@@ -128,8 +128,7 @@ export abstract class SrcipCommand extends Command {
   }
 
   protected override async catch(thrown: unknown): Promise<void> {
-    const error =
-      this.interruption.signal.aborted && !(thrown instanceof SrcipError) ? this.interruption.signal.reason : thrown
+    const error = this.#decisive(thrown)
     const report = reportError(error, {verbosity: Number(this.#flags['v'] ?? 0)})
     const format =
       this.#flags['jq'] === undefined ? (this.#flags['output'] ?? formatFromArguments(this.argv)) : undefined
@@ -139,6 +138,14 @@ export abstract class SrcipCommand extends Command {
       await this.print(format === 'json' ? toJson(report.document) : await toYaml(report.document))
     }
     process.exitCode = report.exitCode
+  }
+
+  /** A signal or `--timeout` decides the exit code, whatever it made fail on the way; what to type next is kept. */
+  #decisive(thrown: unknown): unknown {
+    const {aborted, reason} = this.interruption.signal
+    if (!aborted || !(reason instanceof SrcipError)) return thrown
+    const hints = thrown instanceof SrcipError ? thrown.hints : []
+    return new SrcipError(reason.code, reason.message, {exitCode: reason.exitCode, hints, cause: thrown})
   }
 
   protected override async finally(error: Error | undefined): Promise<void> {
