@@ -1,6 +1,7 @@
 import {randomBytes} from 'node:crypto'
 import {lookup} from 'node:dns/promises'
 import {isIP} from 'node:net'
+import {SrcipError} from '../model/errors.ts'
 import {systemClock, type Clock} from './clock.ts'
 import type {EngineEvents, RelayEngine} from './engines/engine.ts'
 import {HealthServer, type Check} from './health.ts'
@@ -74,9 +75,19 @@ export async function superviseProxy(
   })
   const {healthAddress} = options
   // Health first: a probe must find the reason why a port could not be had, or why the target does not answer.
-  const healthPort = healthAddress && (await health.listen(healthAddress.host, healthAddress.port))
+  const healthPort =
+    healthAddress &&
+    (await health.listen(healthAddress.host, healthAddress.port).catch((error: Error) => {
+      throw new SrcipError(
+        'Precondition',
+        `cannot listen on --health-address ${healthAddress.host}:${healthAddress.port}: ${error.message}`,
+        {cause: error},
+      )
+    }))
   try {
-    await engine.start()
+    await engine.start().catch((error: NodeJS.ErrnoException) => {
+      throw listenError(error, options)
+    })
     const known = target.start()
     for (const warning of [...warnings, ...warningsAbout(options)]) log('warning', `warning: ${warning}`)
     log(
@@ -99,6 +110,16 @@ function createEngine(options: ProxyOptions, instance: string, clock: Clock, eve
   if (options.workers > 1) return new ThreadsEngine(options, instance, clock, events)
   const occupancy = new Occupancy(new ArrayBuffer(occupancyBytes(1)), 0, options.maxConnections)
   return new NodeRelay({options, instance, isShared: false, occupancy}, clock, events)
+}
+
+/** A port that cannot be had, in words a person can act on. */
+function listenError(error: NodeJS.ErrnoException, {ports, listenAddress}: ProxyOptions): Error {
+  if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES' && error.code !== 'EADDRNOTAVAIL') return error
+  const list = ports.map(({listen}) => listen).join(', ')
+  return new SrcipError('Precondition', `cannot listen on ${listenAddress}, ports ${list}: ${error.message}`, {
+    hints: ['--port SERVICE=LISTEN takes any free LISTEN; ports below 1024 need a right that a Pod does not have'],
+    cause: error,
+  })
 }
 
 /** Not ready at once, then no new connections, then no connections. Returns how many had to be cut. */

@@ -5,7 +5,8 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 
-const program = fileURLToPath(new URL('../../support/proxy-main.ts', import.meta.url))
+/** The proxy command from the sources. */
+export const program = fileURLToPath(new URL('../../support/proxy-main.ts', import.meta.url))
 
 /** Ports on loopback that nobody listens on. */
 export async function freePorts(count: number): Promise<number[]> {

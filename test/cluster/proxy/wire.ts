@@ -1,3 +1,4 @@
+import {once} from 'node:events'
 import {connect, createServer, type AddressInfo, type Server, type Socket} from 'node:net'
 import {readHeader} from '../../../src/proxy/header/decode.ts'
 
@@ -35,12 +36,16 @@ export async function exchange(port: number, bytes: Buffer, host?: string): Prom
 }
 
 /** The next bytes of a socket. */
-export function nextBytes(socket: Socket): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    socket.once('data', resolve)
-    socket.once('error', reject)
-    socket.once('end', () => reject(new Error('the connection ended')))
-  })
+export async function nextBytes(socket: Socket): Promise<Buffer> {
+  const ended = new AbortController()
+  const end = () => ended.abort(new Error('the connection ended'))
+  socket.once('end', end)
+  try {
+    const [bytes] = (await once(socket, 'data', {signal: ended.signal})) as [Buffer]
+    return bytes
+  } finally {
+    socket.off('end', end)
+  }
 }
 
 export interface Backend {
