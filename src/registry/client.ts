@@ -6,14 +6,8 @@ import {refusedBy} from './errors.ts'
 import {Gate} from './http/gate.ts'
 import {followRedirect} from './http/redirect.ts'
 import {backoff, isRetryFault, isRetryStatus, readRetryAfter, type RetryPolicy, usualRetries} from './http/retry.ts'
-import {
-  NetworkFault,
-  readBody,
-  type StreamBody,
-  Transport,
-  type TransportOptions,
-  type TransportRequest,
-} from './http/transport.ts'
+import {NetworkFault} from './http/network-fault.ts'
+import {readBody, type StreamBody, Transport, type TransportOptions, type TransportRequest} from './http/transport.ts'
 import {limits} from './limits.ts'
 import {apiHost} from './reference.ts'
 import {cleanText} from './text.ts'

@@ -5,7 +5,7 @@ import {ContentMismatch, DigestCheck} from './digest.ts'
 import {refusedBy, RegistryError} from './errors.ts'
 import type {BulkSink} from './http/bulk-read.ts'
 import {isRetryFault} from './http/retry.ts'
-import {NetworkFault} from './http/transport.ts'
+import {NetworkFault} from './http/network-fault.ts'
 import type {Descriptor} from './manifest.ts'
 import {priorities, refuseEncoding, type Repository} from './repository.ts'
 

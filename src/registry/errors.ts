@@ -38,7 +38,9 @@ export function readErrorBody(body: string): {codes: string[]; detail: string} {
         .map((entry: unknown) =>
           typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>) : {},
         )
-      const codes = entries.map((entry) => cleanText(String(entry['code'] ?? ''), 60)).filter((code) => code !== '')
+      const codes = entries
+        .map((entry) => cleanText(typeof entry['code'] === 'string' ? entry['code'] : '', 60))
+        .filter((code) => code !== '')
       const texts = entries.map((entry) =>
         [entry['code'], entry['message']].filter((part) => typeof part === 'string' && part !== '').join(': '),
       )

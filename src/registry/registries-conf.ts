@@ -65,15 +65,15 @@ function open(root: TomlTable, path: readonly string[], list: boolean): TomlTabl
       const tables = before === undefined ? [] : before
       if (!Array.isArray(tables)) return undefined
       const next: TomlTable = {}
-      ;(tables as TomlTable[]).push(next)
-      table[key] = tables as TomlTable[]
+      tables.push(next)
+      table[key] = tables
       return next
     }
     if (before === undefined) table = table[key] = {}
     else if (Array.isArray(before)) {
       const latest = before.at(-1)
       if (typeof latest !== 'object' || Array.isArray(latest)) return undefined
-      table = latest as TomlTable
+      table = latest
     } else if (typeof before === 'object') table = before as TomlTable
     else return undefined
   }

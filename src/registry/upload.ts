@@ -1,15 +1,16 @@
 import type {Writable} from 'node:stream'
 import {SrcipError} from '../model/errors.ts'
-import {type Answer, header} from './client.ts'
-import {ContentMismatch, parseDigest} from './digest.ts'
+import {header} from './client.ts'
+import {parseDigest} from './digest.ts'
 import {type Sink, stallTimeout} from './download.ts'
-import {refusedBy, RegistryError} from './errors.ts'
-import {resolveLocation} from './http/redirect.ts'
+import {RegistryError} from './errors.ts'
 import {backoff, isRetryFault, isRetryStatus} from './http/retry.ts'
-import {NetworkFault} from './http/transport.ts'
+import {NetworkFault} from './http/network-fault.ts'
 import {limits} from './limits.ts'
 import type {Descriptor} from './manifest.ts'
 import {priorities, type Repository} from './repository.ts'
+import {sendChunks} from './upload-chunks.ts'
+import {commitTimeout, type Session, uploadLocation, withDigest} from './upload-session.ts'
 
 /** Content of a blob: in memory, or from a source that can be opened again for another try. The source verifies it. */
 export type BlobContent = {readonly bytes: () => Promise<Buffer>} | {readonly produce: (sink: Sink) => Promise<void>}
@@ -18,17 +19,6 @@ export interface UploadOptions {
   /** Repository of the same registry that is known to hold the blob. */
   readonly mountFrom?: string | undefined
   readonly onRetry?: (reason: string) => void
-}
-
-/** Chunk size where the registry names none: ghcr.io takes at most 4 MiB in a ranged PATCH. */
-const usualChunk = 4 * 1024 * 1024
-/** A registry on object storage moves the whole blob while it answers the last request. */
-const commitTimeout = 600_000
-
-interface Session {
-  location: URL
-  /** Smallest chunk that the registry takes, 0 when it names none. */
-  readonly chunkMin: number
 }
 
 /**
@@ -180,31 +170,6 @@ async function startUpload(
   return {location: uploadLocation(target, answer), chunkMin}
 }
 
-/**
- * The address of the next request of a session. It changes with every answer. An http address of the same host behind a
- * TLS-ending proxy is a known mistake of registries: https at the address we speak to is kept.
- */
-function uploadLocation(target: Repository, answer: Answer): URL {
-  const location = header(answer, 'location')
-  if (location === undefined)
-    throw new SrcipError('Unreachable', `${target.fullName} opened an upload without a Location`)
-  const url = resolveLocation(location, answer.url, target.host)
-  if (target.state.origin.startsWith('https:') && url.protocol === 'http:') {
-    if (url.hostname !== new URL(target.state.origin).hostname)
-      throw new SrcipError('Denied', `${target.fullName} wants the upload sent to plain http on another host: refused`)
-    target.client.warn(`${target.host} names plain http for uploads; https is kept (set its external address)`)
-    return new URL(target.state.origin + url.pathname + url.search)
-  }
-  return url
-}
-
-/** The state in the query is the registry's: the digest is appended, nothing is rebuilt. */
-function withDigest(location: URL, digest: string): URL {
-  const url = new URL(location)
-  url.search = `${url.search === '' ? '?' : `${url.search}&`}digest=${encodeURIComponent(digest)}`
-  return url
-}
-
 /** Cancelling is a courtesy; registries clean up abandoned sessions themselves. */
 function cancelUpload(target: Repository, session: Session): void {
   if (session.location.origin !== target.state.origin) return
@@ -234,7 +199,10 @@ async function sendProduced(
   produce: (sink: Sink) => Promise<void>,
 ): Promise<void> {
   const form = target.state.uploadForm
-  if (form === 'chunks') return sendChunks(target, descriptor, session, produce)
+  if (form === 'chunks') {
+    await sendChunks(target, descriptor, session, produce)
+    return commit(target, descriptor, session, Buffer.alloc(0))
+  }
   const body = {length: descriptor.size, write: (to: Writable) => produce(sinkInto(to))}
   if (form === 'patch') await patch(target, descriptor, session, body)
   await commit(target, descriptor, session, form === 'patch' ? Buffer.alloc(0) : body)
@@ -312,92 +280,4 @@ async function commit(
     retry: false,
     headerTimeout: commitTimeout,
   })
-}
-
-async function sendChunks(
-  target: Repository,
-  descriptor: Descriptor,
-  session: Session,
-  produce: (sink: Sink) => Promise<void>,
-): Promise<void> {
-  const size = Math.max(session.chunkMin, usualChunk)
-  const sender = new ChunkSender(target, descriptor, session, size)
-  let waiting: Buffer[] = []
-  let length = 0
-  // Whole chunks only, the last one excepted: a registry that names a smallest chunk refuses shorter ones.
-  const sendWhole = async (): Promise<void> => {
-    let rest = Buffer.concat(waiting, length)
-    while (rest.length >= size) {
-      await sender.send(rest.subarray(0, size))
-      rest = rest.subarray(size)
-    }
-    waiting = [rest]
-    length = rest.length
-  }
-  await produce((chunk) => {
-    waiting.push(Buffer.from(chunk))
-    length += chunk.length
-    return length < size ? undefined : sendWhole()
-  })
-  if (length > 0) await sender.send(Buffer.concat(waiting, length))
-  await commit(target, descriptor, session, Buffer.alloc(0))
-}
-
-/**
- * Sends ranged PATCH requests and compares what the registry says it holds after each: some accept a wrong offset silently,
- * some keep only the first chunk.
- */
-class ChunkSender {
-  readonly #target: Repository
-  readonly #descriptor: Descriptor
-  readonly #session: Session
-  #size: number
-  #halved = false
-  #sent = 0
-
-  constructor(target: Repository, descriptor: Descriptor, session: Session, size: number) {
-    this.#target = target
-    this.#descriptor = descriptor
-    this.#session = session
-    this.#size = size
-  }
-
-  async send(bytes: Buffer): Promise<void> {
-    for (let at = 0; at < bytes.length;) {
-      const piece = bytes.subarray(at, at + this.#size)
-      if (await this.#one(piece)) at += piece.length
-    }
-  }
-
-  async #one(piece: Buffer): Promise<boolean> {
-    const target = this.#target
-    const what = `chunk ${target.nameOf(this.#descriptor.digest)}`
-    const end = this.#sent + piece.length - 1
-    const answer = await target.call({
-      method: 'PATCH',
-      address: this.#session.location,
-      headers: {'content-type': 'application/octet-stream', 'content-range': `${this.#sent}-${end}`},
-      body: piece,
-      expect: [201, 202, 204, 413, 416],
-      read: limits.errorBody,
-      what,
-      priority: priorities.upload,
-      retry: false,
-      headerTimeout: commitTimeout,
-    })
-    if (answer.status === 413 || answer.status === 416) {
-      if (this.#halved || piece.length < 128 * 1024 || this.#size >> 1 < this.#session.chunkMin)
-        throw refusedBy(target.host, what, answer.status, answer.body.toString('utf8'))
-      this.#halved = true
-      this.#size >>= 1
-      return false
-    }
-    const held = /^(?:bytes=)?0-(\d+)$/.exec(header(answer, 'range') ?? '')?.[1]
-    if (held !== undefined && Number(held) !== end) {
-      throw new ContentMismatch(`${what}: ${target.host} holds ${Number(held) + 1} bytes after ${end + 1} were sent`)
-    }
-    this.#sent = end + 1
-    this.#session.location = uploadLocation(target, answer)
-    return true
-  }
 }

@@ -292,7 +292,7 @@ test('27: a HEAD without digest and length is enough', async () => {
       return true
     },
   }
-  const target: LayoutRegistry = await registry(quiet as LayoutRegistryOptions)
+  const target: LayoutRegistry = await registry(quiet)
   const source = await sourceWith(content)
   expect(await copyReferences([from(source)], target.host, {extras: 'none'})).toMatchObject({exitCode: 0})
   expect(await copyReferences([from(source)], target.host, {extras: 'none'})).toMatchObject({

@@ -128,7 +128,7 @@ export function parseAuthFile(text: string, from: string): AuthFile {
   }
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new SrcipError('Usage', `${from} is not a JSON object`, {object: from})
-  return document as AuthFile
+  return document
 }
 
 export interface AuthFilesOptions {

@@ -1,5 +1,5 @@
 import {SrcipError} from '../../model/errors.ts'
-import {isNotFound, RegistryError} from '../errors.ts'
+import {RegistryError} from '../errors.ts'
 import {isAttestationEntry, type Manifest} from '../manifest.ts'
 import type {Repository} from '../repository.ts'
 import {addToFallback} from '../referrers.ts'
@@ -16,6 +16,7 @@ import {
   sizeOf,
   walkGraph,
 } from './graph.ts'
+import {asSrcipError, explainPut} from './explain.ts'
 import type {CopyRun} from './run.ts'
 import type {ContentSource} from './source.ts'
 
@@ -88,25 +89,6 @@ export async function copyItem(run: CopyRun, item: CopyItem, options: CopyOption
     run.emit({type: 'item.failed', item: item.name, reason: error.message})
     return state.result(error.code === 'Conflict' ? 'conflict' : 'failed', {error})
   }
-}
-
-function asSrcipError(thrown: unknown, item: CopyItem): SrcipError {
-  const {registry} = item.source
-  const atSource = registry !== undefined && registry.state !== item.target.state
-  if (isNotFound(thrown) && atSource && thrown.host === registry.state.host)
-    return new SrcipError('Precondition', `${item.name}: not found at the source: ${thrown.message}`, {
-      object: item.name,
-      cause: thrown,
-    })
-  if (thrown instanceof SrcipError) return thrown
-  if (thrown instanceof Error && thrown.name === 'NetworkFault') {
-    return new SrcipError('Unreachable', `${item.name}: ${thrown.message}`, {
-      object: item.name,
-      cause: thrown,
-      hints: ['run the same command again: it goes on where it stopped'],
-    })
-  }
-  throw thrown
 }
 
 class ItemCopy {
@@ -319,7 +301,7 @@ class ItemCopy {
         !error.codes.includes('MANIFEST_BLOB_UNKNOWN') ||
         node.manifest.kind === 'index'
       )
-        throw this.#explainPut(error, node.manifest)
+        throw explainPut(error, node.manifest, this.#item, this.#options.sparse || this.#options.skipAttestations)
     }
     // The target said that it has these blobs and now does not: a stale cache, or garbage collection. Heal once.
     this.#run.forget(
@@ -328,34 +310,8 @@ class ItemCopy {
     )
     for (const blob of node.manifest.blobs) await this.#run.forceBlob(target, this.#item.source, blob)
     return target.putManifest(reference, node.manifest).catch((error: unknown) => {
-      throw this.#explainPut(error, node.manifest)
+      throw explainPut(error, node.manifest, this.#item, this.#options.sparse || this.#options.skipAttestations)
     })
-  }
-
-  #explainPut(error: unknown, manifest: Manifest): unknown {
-    if (!(error instanceof RegistryError)) return error
-    const {target, name} = this.#item
-    const answer = `${error.status}${error.detail === '' ? '' : ` ${error.detail}`}`
-    const make = (text: string, hints: readonly string[] = []): RegistryError =>
-      new RegistryError(error.status, error.codes, error.detail, `${name}: ${text}; nothing was tagged`, error.code, [
-        ...hints,
-        ...error.hints,
-      ])
-    if (
-      manifest.kind === 'index' &&
-      (this.#options.sparse || this.#options.skipAttestations) &&
-      (error.codes.includes('MANIFEST_BLOB_UNKNOWN') || error.status === 404 || error.status === 400)
-    ) {
-      return make(`${target.fullName} does not take the sparse index ${manifest.digest}: it answered ${answer}`, [
-        'copy one platform with --platform OS/ARCH, or the whole index',
-      ])
-    }
-    if (error.status === 415 || error.status === 400 || error.status === 404) {
-      return make(
-        `${target.fullName} refuses ${manifest.digest} (${cleanText(manifest.mediaType)}): it answered ${answer}`,
-      )
-    }
-    return error
   }
 
   async #tag(tag: string, graph: GraphNode): Promise<void> {

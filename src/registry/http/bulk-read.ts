@@ -1,6 +1,6 @@
 import net from 'node:net'
 import {limits} from '../limits.ts'
-import {NetworkFault} from './transport.ts'
+import {NetworkFault} from './network-fault.ts'
 
 /** One buffer for a whole transfer: fits a core's cache, so hashing finds the bytes where the kernel put them. */
 const bufferSize = 1024 * 1024

@@ -40,7 +40,9 @@ function readException(entry: string): Exception | undefined {
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '::1' || /^127\./.test(hostname)
+  return (
+    hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '::1' || hostname.startsWith('127.')
+  )
 }
 
 function readProxy(name: string, value: string | undefined): URL | undefined {

@@ -1,4 +1,4 @@
-import {NetworkFault} from './transport.ts'
+import {NetworkFault} from './network-fault.ts'
 
 /** Statuses that another try may mend: mirror.md 3.8, and the 52x of well-known front proxies. */
 const worthARetry = new Set([408, 425, 429, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524])

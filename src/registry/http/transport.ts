@@ -7,6 +7,7 @@ import {limits} from '../limits.ts'
 import {cleanText} from '../text.ts'
 import {type BulkRequest, type BulkSink, readBulk} from './bulk-read.ts'
 import {guardedLookup, refuseLiteral, type Reach, reachOf} from './address-guard.ts'
+import {basicOf, NetworkFault} from './network-fault.ts'
 import {openTunnel} from './tunnel.ts'
 import type {ProxyRules} from './proxy-rules.ts'
 import type {TrustStore} from './trust.ts'
@@ -38,17 +39,6 @@ export interface TransportOptions {
   readonly connections?: number
   readonly connectTimeout?: number
   readonly headerTimeout?: number
-}
-
-/** A fault of the network: worth another try. `fresh` faults hit a connection before anything was answered. */
-export class NetworkFault extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, {cause})
-    this.name = 'NetworkFault'
-    this.code = code
-  }
 }
 
 /** Sends single requests over kept connections. Knows TLS, proxies and time limits; nothing of registries. */
@@ -264,12 +254,6 @@ export class Transport {
     }
     return new NetworkFault(code, `${host}: ${cleanText(message)}`, error)
   }
-}
-
-/** The value of an Authorization header from an address's user information. */
-export function basicOf(url: URL): string {
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  return `Basic ${Buffer.from(user).toString('base64')}`
 }
 
 function isCertificateFault(code: string): boolean {

@@ -3,7 +3,7 @@ import net, {type Socket} from 'node:net'
 import tls, {type ConnectionOptions} from 'node:tls'
 import {SrcipError} from '../../model/errors.ts'
 import {cleanText} from '../text.ts'
-import {basicOf, NetworkFault} from './transport.ts'
+import {basicOf, NetworkFault} from './network-fault.ts'
 import type {TrustStore} from './trust.ts'
 
 /** Longest head of a proxy's answer to CONNECT. */

@@ -72,7 +72,9 @@ function isList(text: string): boolean {
     .filter((line) => line !== '')
   return (
     lines.length > 0 &&
-    lines.every((line) => !/\s/.test(line) && (/^oci:\/\//.test(line) || /^[^:]+[/:@]/.test(line)) && !/:$/.test(line))
+    lines.every(
+      (line) => !/\s/.test(line) && (line.startsWith('oci://') || /^[^:]+[/:@]/.test(line)) && !line.endsWith(':'),
+    )
   )
 }
 

@@ -1,12 +1,12 @@
 import {SrcipError} from '../../model/errors.ts'
-import type {MirrorPlan, PlanExtra, PlanItem} from '../../model/mirror-plan.ts'
+import type {MirrorPlan, PlanExtra, PlanItem} from '../../model/mirror.ts'
 import {isDigest} from '../digest.ts'
 import {nodesOf, walkGraph, sizeOf} from '../copy/graph.ts'
 import {platformsOf} from '../copy/item.ts'
 import type {Manifest} from '../manifest.ts'
 import {checkPlan} from '../plan/document.ts'
 import {orderItems, roleOf} from '../plan/planner.ts'
-import {cosignSuffixes, type ExtraKind, extraKind, fallbackTag} from '../referrers.ts'
+import {cosignSuffixes, extraKind, fallbackTag} from '../referrers.ts'
 import {parseReference, repositoryName} from '../reference.ts'
 import {cleanText} from '../text.ts'
 import {type ArchivePlan, planFileName} from './content.ts'
@@ -131,7 +131,7 @@ function extrasOf(
     const suffix = Object.entries(cosignSuffixes).find(([ending]) => tag?.endsWith(`.${ending}`))
     const about = [...subjects].find((one) => tag?.startsWith(`${fallbackTag(one)}.`) === true)
     if (tag !== undefined && suffix !== undefined && about !== undefined) {
-      extras.push({kind: suffix[1] as ExtraKind, subject: about, digest, mediaType: manifest.mediaType, tag, size})
+      extras.push({kind: suffix[1], subject: about, digest, mediaType: manifest.mediaType, tag, size})
     }
   }
   return extras

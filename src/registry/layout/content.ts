@@ -1,4 +1,4 @@
-import type {MirrorPlan, PlanItem} from '../../model/mirror-plan.ts'
+import type {MirrorPlan, PlanItem} from '../../model/mirror.ts'
 import {nodesOf, type GraphNode} from '../copy/graph.ts'
 import type {ContentSource} from '../copy/source.ts'
 import type {Descriptor, Manifest} from '../manifest.ts'

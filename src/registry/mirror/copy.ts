@@ -1,5 +1,5 @@
 import type {MirrorItemResult, MirrorResult} from '../../model/mirror.ts'
-import type {MirrorPlan} from '../../model/mirror-plan.ts'
+import type {MirrorPlan} from '../../model/mirror.ts'
 import {combineExitCodes} from '../../model/errors.ts'
 import type {RegistryClient} from '../client.ts'
 import {copyItems} from '../copy/copy.ts'

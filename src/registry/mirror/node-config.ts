@@ -1,6 +1,6 @@
 import {parseReference, type TargetPrefix} from '../reference.ts'
 import {targetRepository, type PathLayout} from '../target.ts'
-import type {MirrorPlan} from '../../model/mirror-plan.ts'
+import type {MirrorPlan} from '../../model/mirror.ts'
 import {SrcipError} from '../../model/errors.ts'
 
 export const runtimes = ['containerd', 'k3s', 'rke2', 'talos', 'cri-o', 'idms'] as const

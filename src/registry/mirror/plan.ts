@@ -1,5 +1,5 @@
 import {combineExitCodes, SrcipError} from '../../model/errors.ts'
-import type {MirrorPlan} from '../../model/mirror-plan.ts'
+import type {MirrorPlan} from '../../model/mirror.ts'
 import type {RegistryClient} from '../client.ts'
 import {planDocument, referenceOf} from '../plan/document.ts'
 import {forEach, orderItems, planItem, type PlanOptions, type SourceOf, type Wanted} from '../plan/planner.ts'
@@ -52,7 +52,8 @@ export async function makePlan(
 /** One error for several: the exit code that counts, every message. */
 export function joinFailures(failures: readonly SrcipError[]): SrcipError {
   const code = combineExitCodes(failures.map(({exitCode}) => exitCode))
-  const first = failures.find(({exitCode}) => exitCode === code) ?? (failures[0] as SrcipError)
+  const first = failures.find(({exitCode}) => exitCode === code) ?? failures[0]
+  if (first === undefined) return new SrcipError('Internal', 'no failure was given')
   if (failures.length === 1) return first
   const hints = [...new Set(failures.flatMap(({hints: all}) => all))]
   return new SrcipError(

@@ -1,5 +1,5 @@
 import {SrcipError} from '../../model/errors.ts'
-import type {MirrorPlan, PlanItem} from '../../model/mirror-plan.ts'
+import type {MirrorPlan, PlanItem} from '../../model/mirror.ts'
 import {isDigest} from '../digest.ts'
 import type {FoundImage, ValuePath} from '../images/shapes.ts'
 import {parseReference, type Reference, repositoryName} from '../reference.ts'

@@ -1,6 +1,6 @@
 import {readFile} from 'node:fs/promises'
 import {SrcipError} from '../../model/errors.ts'
-import type {MirrorPlan, PlanItem} from '../../model/mirror-plan.ts'
+import type {MirrorPlan, PlanItem} from '../../model/mirror.ts'
 import {formatReference, parseReference} from '../reference.ts'
 import {cleanText} from '../text.ts'
 
@@ -29,22 +29,15 @@ export function referenceOf(item: PlanItem): string {
  * @throws SrcipError Usage naming the place of the first fault
  */
 export async function checkPlan(value: unknown, from: string): Promise<MirrorPlan> {
-  const [{mirrorPlanSchema}, {Check, Errors}] = await Promise.all([
-    import('../../model/mirror-plan.ts'),
-    import('typebox/value'),
-  ])
-  if (!Check(mirrorPlanSchema, value)) {
-    const [first] = Errors(mirrorPlanSchema, value)
-    const place =
-      first === undefined
-        ? ''
-        : ` at ${first.instancePath === '' ? 'the top' : cleanText(first.instancePath)}: ${first.message}`
-    throw new SrcipError('Usage', `${from} is no MirrorPlan${place}`, {
+  const {mirrorPlanFault} = await import('../../model/plan-check.ts')
+  const fault = mirrorPlanFault(value)
+  if (fault !== undefined) {
+    throw new SrcipError('Usage', `${from} is no MirrorPlan: ${cleanText(fault)}`, {
       object: from,
       hints: ['write one with: kubectl srcip mirror plan --output-file FILE'],
     })
   }
-  const plan: MirrorPlan = value
+  const plan = value as MirrorPlan
   for (const item of plan.items) parseReference(referenceOf(item))
   return plan
 }

@@ -1,5 +1,5 @@
 import {SrcipError} from '../../model/errors.ts'
-import type {PlanExtra, PlanItem} from '../../model/mirror-plan.ts'
+import type {PlanExtra, PlanItem} from '../../model/mirror.ts'
 import type {RegistryClient} from '../client.ts'
 import {isNotFound} from '../errors.ts'
 import {Gate} from '../http/gate.ts'

@@ -111,7 +111,7 @@ export async function layoutRegistry(options: LayoutRegistryOptions = {}): Promi
         layers?: {digest: string}[]
         subject?: {digest: string}
       }
-      if (options.refuses?.(type, body as Record<string, unknown>) === true) return fail(response, 415, 'UNSUPPORTED')
+      if (options.refuses?.(type, body) === true) return fail(response, 415, 'UNSUPPORTED')
       if (reference.startsWith('sha256:') && reference !== sha256(bytes)) return fail(response, 400, 'DIGEST_INVALID')
       const missingChild =
         options.sparse !== true &&

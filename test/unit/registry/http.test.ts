@@ -141,7 +141,7 @@ test('a gate lets the limit in, halves on a pause, and serves the urgent first',
     gate.leave()
     await Promise.resolve()
   }
-  await Promise.all(waiting)
+  await Promise.all(waiting.map((one) => Promise.resolve(one)))
   expect(order).toEqual(['soon', 'soon too', 'late'])
   gate.pause(1, 0)
   expect(gate.limit).toBe(1)
