@@ -48,6 +48,40 @@ export const runFlags = {
     summary: 'where names are published',
     env: 'SRCIP_WRITE_TO',
   })(),
+  'hosts-path': Flags.string({
+    summary: 'file that --write-to hosts keeps',
+    default: '/etc/hosts',
+    helpValue: 'FILE',
+    env: 'SRCIP_HOSTS_PATH',
+  }),
+  'external-dns-as': Flags.option({
+    options: ['endpoint', 'service'] as const,
+    default: 'endpoint' as const,
+    summary: 'what ExternalDNS reads: a DNSEndpoint, or an annotated headless Service',
+    env: 'SRCIP_EXTERNAL_DNS_AS',
+  })(),
+  'external-dns-name': Flags.string({
+    summary: 'name of that object',
+    default: 'srcip',
+    helpValue: 'NAME',
+    env: 'SRCIP_EXTERNAL_DNS_NAME',
+  }),
+  'external-dns-namespace': Flags.string({
+    summary: 'its namespace; default: the own one',
+    helpValue: 'NAME',
+    env: 'SRCIP_EXTERNAL_DNS_NAMESPACE',
+  }),
+  'external-dns-ttl': Flags.integer({
+    summary: 'seconds that records live; default: what ExternalDNS takes',
+    min: 1,
+    helpValue: 'SECONDS',
+    env: 'SRCIP_EXTERNAL_DNS_TTL',
+  }),
+  'external-dns-label': list('label of that object, KEY=VALUE; may be repeated', 'SRCIP_EXTERNAL_DNS_LABEL'),
+  'external-dns-annotation': list(
+    'annotation of that object, KEY=VALUE; may be repeated',
+    'SRCIP_EXTERNAL_DNS_ANNOTATION',
+  ),
   'dns-service': Flags.string({
     summary: 'the DNS Service, where there are several',
     helpValue: 'NAMESPACE/NAME',

@@ -1,8 +1,11 @@
 import type {Clock, KubeClient, Log} from '../kube/index.ts'
+import {SrcipError} from '../model/errors.ts'
 import {ConfigWatch} from './config-watch.ts'
 import type {ControllerMetrics} from './controller-metrics.ts'
 import {DnsOutput} from './dns-output.ts'
 import {EventRecorder} from './events.ts'
+import {ExternalDnsOutput} from './external-dns-output.ts'
+import {HostsOutput} from './hosts-output.ts'
 import {Lane} from './lane.ts'
 import type {RunOptions} from './options.ts'
 import type {Output} from './output.ts'
@@ -25,6 +28,17 @@ export interface Parts {
   readonly leader: {leading: boolean; assert: (signal?: AbortSignal) => Promise<void>}
   /** Namespace of cluster DNS; undefined where no output is written there. */
   readonly dnsNamespace: ((signal: AbortSignal) => Promise<string>) | undefined
+}
+
+/** `KEY=VALUE`, as kubectl writes labels. */
+function pairsOf(flag: string, texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf('=')
+      if (at < 1) throw new SrcipError('Usage', `${flag} ${text} is not KEY=VALUE`, {hints: [`${flag} KEY=VALUE`]})
+      return [text.slice(0, at), text.slice(at + 1)]
+    }),
+  )
 }
 
 /** Puts the parts together; nothing is started. */
@@ -94,6 +108,20 @@ export function assemble(what: {
   if (options.writeTo.some((place) => place === 'auto' || place === 'corefile' || place === 'import')) {
     dns = new DnsOutput({client, options, clock, log, onConfigMaps: (names) => configWatch.follow(names)})
     leased.add(addLane(dns, true))
+  }
+  if (options.writeTo.includes('hosts')) addLane(new HostsOutput(client, options.hostsPath, options.wildcards), false)
+  if (options.writeTo.includes('external-dns')) {
+    const {labels, annotations, as, name, namespace, ttl} = options.externalDns
+    const settings = {
+      as,
+      name,
+      ttl,
+      namespace: namespace ?? client.config.namespace,
+      labels: pairsOf('--external-dns-label', labels),
+      annotations: pairsOf('--external-dns-annotation', annotations),
+    }
+    const {verifyTimeoutMs, wildcards} = options
+    leased.add(addLane(new ExternalDnsOutput({client, settings, wildcards, verifyTimeoutMs, clock}), true))
   }
   const found = dns
   return {

@@ -20,6 +20,17 @@ export interface RunOptions {
   readonly wildcards: boolean
   readonly before: boolean
   readonly writeTo: readonly WriteTo[]
+  /** File of the output `hosts`. */
+  readonly hostsPath: string
+  readonly externalDns: {
+    readonly as: 'endpoint' | 'service'
+    readonly name: string
+    /** Absent: the own namespace. */
+    readonly namespace?: string | undefined
+    readonly ttl?: number | undefined
+    readonly labels: readonly string[]
+    readonly annotations: readonly string[]
+  }
   /** `NAMESPACE/NAME` of the DNS Service where there are several. */
   readonly dnsService: string | undefined
   readonly via: 'auto' | 'api' | 'direct'

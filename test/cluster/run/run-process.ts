@@ -20,6 +20,8 @@ export function runOptions(more: Partial<RunOptions> = {}): RunOptions {
     wildcards: false,
     before: false,
     writeTo: ['auto'],
+    hostsPath: '/etc/hosts',
+    externalDns: {as: 'endpoint', name: 'srcip', labels: [], annotations: []},
     dnsService: undefined,
     via: 'direct',
     owner: 'srcip',

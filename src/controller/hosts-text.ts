@@ -1,0 +1,65 @@
+import {markers} from '../model/dns.ts'
+import {compareText} from '../hosts/index.ts'
+import type {Published} from './names-guard.ts'
+import type {AddressedName} from './targets.ts'
+
+/** What a hosts file holds of ours. */
+export interface HostsText {
+  readonly published: readonly Published[]
+  /** Text before our block and behind it, byte for byte. */
+  readonly before: string
+  readonly after: string
+  /** Line of a marker that has no partner, is doubled or swapped. */
+  readonly damage: string | undefined
+}
+
+/** `IP NAME # NAMESPACE/NAME`: the comment lets a later process know which proxy a name belongs to. */
+const linePattern = /^(\S+)[ \t]+(\S+)[ \t]+# (\S+)$/
+
+/**
+ * Reads a hosts(5) file. Our block is what stands between the marker lines of design.md 5; everything else is kept as
+ * it is. Text that is no UTF-8 survives, because latin1 is used on both ways.
+ */
+export function readHostsText(text: string): HostsText {
+  const lines = text.split('\n')
+  const begins = indexesOf(lines, markers.begin)
+  const ends = indexesOf(lines, markers.end)
+  const nothing = {published: [], before: text, after: '', damage: undefined}
+  const [begin] = begins
+  const [end] = ends
+  if (begin === undefined && end === undefined) return nothing
+  if (begin === undefined || end === undefined || begins.length > 1 || ends.length > 1 || end < begin) {
+    const at = [...begins, ...ends].map((index) => index + 1).sort((a, b) => a - b)
+    return {...nothing, damage: `marker lines are damaged (lines ${at.join(', ')})`}
+  }
+  const published = new Map<string, Published>()
+  for (const line of lines.slice(begin + 1, end)) {
+    const [, , name, target] = linePattern.exec(line.trim()) ?? []
+    if (name !== undefined && target !== undefined) published.set(name, {name, kind: 'exact', target})
+  }
+  return {
+    published: [...published.values()],
+    before: joined(lines.slice(0, begin), true),
+    after: joined(lines.slice(end + 1), false),
+    damage: undefined,
+  }
+}
+
+/** The file with these names in our block, or without the block when there are none. */
+export function writeHostsText(read: HostsText, names: readonly AddressedName[]): string {
+  if (names.length === 0) return read.before + read.after
+  const gap = read.before === '' || read.before.endsWith('\n') ? '' : '\n'
+  const lines = names
+    .toSorted((a, b) => compareText(a.name, b.name))
+    .flatMap((entry) => entry.addresses.map((address) => `${address} ${entry.name} # ${entry.target}`))
+  return `${read.before}${gap}${markers.begin}\n${lines.join('\n')}\n${markers.end}\n${read.after}`
+}
+
+function indexesOf(lines: readonly string[], marker: string): number[] {
+  return lines.flatMap((line, index) => (line.trim() === marker ? [index] : []))
+}
+
+function joined(lines: readonly string[], before: boolean): string {
+  if (lines.length === 0) return ''
+  return before ? `${lines.join('\n')}\n` : lines.join('\n')
+}
