@@ -72,7 +72,7 @@ export function cleanupPorts(options: CleanupPortOptions): CleanupPorts & {texts
     texts: () => state?.planned.texts ?? [],
     async find(signal): Promise<Traces> {
       const [objects, dns] = await Promise.all([
-        findOwnObjects(client, {namespace, controllersOnly: dnsOnly, signal}),
+        findOwnObjects(client, {namespace, deploymentsOnly: dnsOnly, signal}),
         look(signal),
       ])
       const removed = dns.plan.edits.map((edit) => edit.removed).join('\n')

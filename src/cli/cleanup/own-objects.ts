@@ -53,17 +53,17 @@ export interface FoundObject extends OwnObject {
 export interface FindOptions extends CallOptions {
   /** Only this namespace, and nothing that has none. Absent: the whole cluster. */
   readonly namespace?: string | undefined
-  /** Only Deployments of the controller. */
-  readonly controllersOnly: boolean
+  /** Only Deployments: controllers that may have to stop, proxies that names may lead to. */
+  readonly deploymentsOnly: boolean
 }
 
 /** Every object that carries our label. A kind that the cluster does not serve has none; a missing right is an error (31). */
 export async function findOwnObjects(client: KubeClient, options: FindOptions): Promise<FoundObject[]> {
-  const {namespace, controllersOnly, signal} = options
-  const kinds = controllersOnly
+  const {namespace, deploymentsOnly, signal} = options
+  const kinds = deploymentsOnly
     ? [resources.deployments]
     : ownKinds.filter((resource) => namespace === undefined || resource.namespaced)
-  const labelSelector = controllersOnly ? `${componentLabel}=controller` : componentLabel
+  const labelSelector = componentLabel
   const lists = await Promise.all(
     kinds.map(async (resource) => {
       const {items} = await client.list(resource, {namespace, labelSelector, signal}).catch((error: unknown) => {
