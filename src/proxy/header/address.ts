@@ -88,15 +88,12 @@ export function unmap(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The plain form of an address as sockets report it: mapped IPv4 becomes IPv4, a zone identifier goes (a header has no place for it).
- * Text that is no address comes back as undefined.
+ * The plain form of an address as the system reports it for a socket: mapped IPv4 becomes IPv4, a zone identifier goes (a header has no place for it).
+ * Runs for every connection, so text of the system that can only be IPv4 is not taken apart again.
  */
 export function plainAddress(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
+  if (text === undefined || !text.includes(':')) return text
   const zone = text.indexOf('%')
-  const bare = zone < 0 ? text : text.slice(0, zone)
-  // The two forms that nearly every connection has are answered without parsing.
-  if (!bare.includes(':')) return parseIPv4(bare) ? bare : undefined
-  const bytes = parseIPv6(bare)
+  const bytes = parseIPv6(zone < 0 ? text : text.slice(0, zone))
   return bytes && formatIP(unmap(bytes))
 }

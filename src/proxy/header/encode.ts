@@ -1,10 +1,12 @@
-import {parseIP, parseIPv4, parseIPv6} from './address.ts'
+import {parseIP} from './address.ts'
 import {signature} from './decode.ts'
 import type {Endpoint, ProxyVersion} from './types.ts'
 
 /**
  * The header that goes in front of a connection. Only six forms ever leave: v1 TCP4, TCP6 and UNKNOWN, v2 TCP4, TCP6 and LOCAL without addresses.
  * UNKNOWN or LOCAL is sent when either end is not known or the two are of different families, as no header can carry those.
+ *
+ * Addresses are plain (`plainAddress`, `readHeader`): valid, without zone, never mapped IPv4.
  *
  * @param source the client; undefined where the socket no longer knows it
  * @param destination where the client connected to, with the port that it asked for
@@ -18,12 +20,11 @@ export function encodeHeader(
 }
 
 function encodeV1(source: Endpoint | undefined, destination: Endpoint | undefined): Buffer {
-  const family = source && destination && commonFamily(source.address, destination.address)
-  if (!family) return Buffer.from('PROXY UNKNOWN\r\n', 'latin1')
-  return Buffer.from(
-    `PROXY ${family} ${source.address} ${destination.address} ${source.port} ${destination.port}\r\n`,
-    'latin1',
-  )
+  if (!source || !destination) return Buffer.from('PROXY UNKNOWN\r\n', 'latin1')
+  const isV6 = source.address.includes(':')
+  if (isV6 !== destination.address.includes(':')) return Buffer.from('PROXY UNKNOWN\r\n', 'latin1')
+  const ends = `${source.address} ${destination.address} ${source.port} ${destination.port}`
+  return Buffer.from(`PROXY ${isV6 ? 'TCP6' : 'TCP4'} ${ends}\r\n`, 'latin1')
 }
 
 function encodeV2(source: Endpoint | undefined, destination: Endpoint | undefined): Buffer {
@@ -46,9 +47,4 @@ function encodeV2(source: Endpoint | undefined, destination: Endpoint | undefine
   header.writeUInt16BE(source.port, 16 + length - 4)
   header.writeUInt16BE(destination.port, 16 + length - 2)
   return header
-}
-
-function commonFamily(source: string, destination: string): 'TCP4' | 'TCP6' | undefined {
-  if (parseIPv4(source) && parseIPv4(destination)) return 'TCP4'
-  return parseIPv6(source) && parseIPv6(destination) ? 'TCP6' : undefined
 }

@@ -30,6 +30,7 @@ export class Leg implements Reader {
   readonly #owner: LegOwner
   #current: Buffer
   #source: Leg | undefined
+  #isStopped = false
   readonly #flushed = () => {
     const source = this.#source
     if (source && this.socket.writableLength === 0) {
@@ -43,7 +44,11 @@ export class Leg implements Reader {
     this.#pool = pool
     this.#current = pool.shared
     this.buffer = () => this.#current
-    this.callback = (bytes) => this.#read(bytes)
+    this.callback = (bytes) => {
+      const goOn = this.#read(bytes)
+      this.#isStopped = !goOn
+      return goOn
+    }
   }
 
   /** True while the leg holds a buffer of its own. */
@@ -69,7 +74,9 @@ export class Leg implements Reader {
   readData(): void {
     this.socket.on('data', (chunk: Buffer) => {
       this.bytesRead += chunk.length
-      if (!this.#owner.received(this, chunk)) this.socket.pause()
+      if (this.#owner.received(this, chunk)) return
+      this.#isStopped = true
+      this.socket.pause()
     })
   }
 
@@ -83,8 +90,11 @@ export class Leg implements Reader {
     return false
   }
 
+  /** Reads on, if the leg was stopped by its owner's answer. */
   resume(): void {
-    if (!this.isClosed) this.socket.resume()
+    if (!this.#isStopped || this.isClosed) return
+    this.#isStopped = false
+    this.socket.resume()
   }
 
   /** Gives an own buffer back if nothing came since the last sweep and nothing of it is still under way. */
