@@ -1,5 +1,5 @@
 import {lookup as systemLookup, type LookupAddress, type LookupOptions} from 'node:dns'
-import {BlockList, isIP, isIPv6} from 'node:net'
+import {BlockList, isIP} from 'node:net'
 import {SrcipError} from '../../model/errors.ts'
 
 /** How near an address is to this machine; a registry may not send us to one that is nearer than itself. */
@@ -34,7 +34,8 @@ const privateNets = blockList([
 
 /** Classifies an address; an IPv4 address inside IPv6 (`::ffff:a.b.c.d`, 64:ff9b::/96) counts as what it holds. */
 export function reachOf(address: string): Reach {
-  const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+  // Addresses of sockets and lookups are well formed; node's own isIPv6 compiles a large expression at its first call.
+  const family = address.includes(':') ? 'ipv6' : 'ipv4'
   const embedded = family === 'ipv6' ? embeddedIpv4(address) : undefined
   if (embedded !== undefined) return reachOf(embedded)
   if (local.check(address, family)) return 'local'

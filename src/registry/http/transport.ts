@@ -1,5 +1,5 @@
-import http, {type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http'
-import https from 'node:https'
+import type {Agent as HttpAgent, ClientRequest, IncomingMessage, RequestOptions} from 'node:http'
+import type {Agent as HttpsAgent} from 'node:https'
 import type {Socket} from 'node:net'
 import type {Writable} from 'node:stream'
 import {SrcipError} from '../../model/errors.ts'
@@ -11,6 +11,11 @@ import {basicOf, NetworkFault} from './network-fault.ts'
 import {openTunnel} from './tunnel.ts'
 import type {ProxyRules} from './proxy-rules.ts'
 import type {TrustStore} from './trust.ts'
+
+// Not by import: an ES import of node:http evaluates every export of it, and one of them loads a whole second HTTP client (20 ms).
+const http = process.getBuiltinModule('node:http')
+/** TLS is loaded when the first https address is met. */
+const https = () => process.getBuiltinModule('node:https')
 
 /** A body that is written while it is produced. `write` must write exactly `length` bytes, or throw to abort. */
 export interface StreamBody {
@@ -44,7 +49,7 @@ export interface TransportOptions {
 /** Sends single requests over kept connections. Knows TLS, proxies and time limits; nothing of registries. */
 export class Transport {
   readonly #options: TransportOptions
-  readonly #agents = new Map<string, http.Agent | https.Agent>()
+  readonly #agents = new Map<string, HttpAgent | HttpsAgent>()
   readonly #active = new Set<ClientRequest>()
   readonly #bulk = new Set<(error: Error) => void>()
   readonly #reach = new Map<string, Reach>()
@@ -135,7 +140,8 @@ export class Transport {
       if (plainProxy.username !== '') headers['proxy-authorization'] = basicOf(plainProxy)
     }
     this.requests++
-    const client = (plainProxy?.protocol ?? url.protocol) === 'https:' ? https.request(options) : http.request(options)
+    const client =
+      (plainProxy?.protocol ?? url.protocol) === 'https:' ? https().request(options) : http.request(options)
     this.#active.add(client)
     try {
       const response = await this.#exchange(client, request)
@@ -197,7 +203,7 @@ export class Transport {
     })
   }
 
-  #agent(url: URL, proxy: URL | undefined, chosenBy: TransportRequest['chosenBy']): http.Agent | https.Agent {
+  #agent(url: URL, proxy: URL | undefined, chosenBy: TransportRequest['chosenBy']): HttpAgent | HttpsAgent {
     const key = `${url.protocol === 'https:' ? url.origin : (proxy?.origin ?? url.origin)} ${proxy?.href ?? ''} ${chosenBy === undefined ? '' : `${chosenBy.registry} ${chosenBy.reach}`}`
     const known = this.#agents.get(key)
     if (known !== undefined) return known
@@ -206,16 +212,16 @@ export class Transport {
       chosenBy === undefined || proxy !== undefined ? undefined : guardedLookup(chosenBy.reach, chosenBy.registry)
     const secure = url.protocol === 'https:'
     const {trust} = this.#options
-    let agent: http.Agent | https.Agent
+    let agent: HttpAgent | HttpsAgent
     if (!secure) {
       agent =
         proxy?.protocol === 'https:'
-          ? new https.Agent({...pool, secureContext: trust.contextFor(proxy.host)})
+          ? new (https().Agent)({...pool, secureContext: trust.contextFor(proxy.host)})
           : new http.Agent({...pool, ...(lookup === undefined ? {} : {lookup})})
     } else {
       const tlsOptions = {secureContext: trust.contextFor(url.host), rejectUnauthorized: !trust.isInsecure(url.host)}
-      agent = new https.Agent({...pool, ...tlsOptions, ...(lookup === undefined ? {} : {lookup})})
-      if (proxy !== undefined) openTunnel(agent as https.Agent, proxy, url, tlsOptions, trust)
+      agent = new (https().Agent)({...pool, ...tlsOptions, ...(lookup === undefined ? {} : {lookup})})
+      if (proxy !== undefined) openTunnel(agent as HttpsAgent, proxy, url, tlsOptions, trust)
     }
     this.#agents.set(key, agent)
     return agent

@@ -1,7 +1,7 @@
 import {readdirSync, readFileSync} from 'node:fs'
 import {homedir} from 'node:os'
 import {join} from 'node:path'
-import tls, {createSecureContext, rootCertificates, type SecureContext} from 'node:tls'
+import type {SecureContext} from 'node:tls'
 import {SrcipError} from '../../model/errors.ts'
 
 export interface TrustOptions {
@@ -92,7 +92,7 @@ export class TrustStore {
     const pairs =
       own === undefined ? files.pairs : [{cert: readPem(own.certFile, 'certificate'), key: readPem(own.keyFile, 'key')}]
     try {
-      const context = createSecureContext({
+      const context = process.getBuiltinModule('node:tls').createSecureContext({
         ca: [...this.#rootList(), ...files.ca],
         ...(pairs.length === 0 ? {} : {cert: pairs.map((pair) => pair.cert), key: pairs.map((pair) => pair.key)}),
       })
@@ -106,9 +106,10 @@ export class TrustStore {
   }
 
   #rootList(): string[] {
+    const tls = process.getBuiltinModule('node:tls')
     this.#roots ??= [
       ...new Set([
-        ...rootCertificates,
+        ...tls.rootCertificates,
         ...tls.getCACertificates('extra'),
         ...tls.getCACertificates('system'),
         ...fromVariable(process.env['SSL_CERT_FILE']),

@@ -1,6 +1,6 @@
 import type https from 'node:https'
 import net, {type Socket} from 'node:net'
-import tls, {type ConnectionOptions} from 'node:tls'
+import type {ConnectionOptions} from 'node:tls'
 import {SrcipError} from '../../model/errors.ts'
 import {cleanText} from '../text.ts'
 import {basicOf, NetworkFault} from './network-fault.ts'
@@ -22,7 +22,7 @@ export function openTunnel(
   const place = agent as unknown as {createConnection: (options: unknown, created: Created) => undefined}
   place.createConnection = (_options, created) => {
     connect(proxy, target, trust).then((socket) => {
-      const secure = tls.connect({
+      const secure = process.getBuiltinModule('node:tls').connect({
         ...tlsOptions,
         socket,
         ...(net.isIP(target.hostname) === 0 ? {servername: target.hostname} : {}),
@@ -41,7 +41,7 @@ function connect(proxy: URL, target: URL, trust: TrustStore): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket =
       proxy.protocol === 'https:'
-        ? tls.connect({
+        ? process.getBuiltinModule('node:tls').connect({
             host,
             port,
             secureContext: trust.contextFor(proxy.host),

@@ -1,4 +1,3 @@
-import {createGunzip} from 'node:zlib'
 import {readdir, readFile, lstat} from 'node:fs/promises'
 import {join, relative} from 'node:path'
 import {SrcipError} from '../../model/errors.ts'
@@ -42,6 +41,7 @@ export async function readPackagedChart(bytes: Buffer, from: string): Promise<Ch
 async function gunzip(bytes: Buffer, from: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
+  const {createGunzip} = await import('node:zlib')
   const stream = createGunzip()
   stream.end(bytes)
   try {

@@ -4,15 +4,15 @@ import {fileURLToPath} from 'node:url'
 import {SrcipError} from '../../model/errors.ts'
 import type {RegistryClient} from '../client.ts'
 import {readBlob} from '../download.ts'
-import {readChartFolder, readPackagedChart, searchChart} from '../images/chart.ts'
-import {readPlatformPackage} from '../images/cozystack.ts'
-import {type Found, readInput, wantedOf} from '../images/input.ts'
-import {parseTextValues, valueAt} from '../images/values-text.ts'
+import type {Found} from '../images/input.ts'
 import type {TextValue} from '../images/shapes.ts'
 import {mediaTypes} from '../media-types.ts'
 import {mappedPlace, type SourceMap, type Wanted} from '../plan/planner.ts'
 import {formatReference, parseReference, type Reference, repositoryName} from '../reference.ts'
 import {Repository} from '../repository.ts'
+
+/** What reads files and charts: not loaded for a plain list of references. */
+const reading = () => import('./reading.ts')
 
 /** Where the things to carry are named. */
 export interface GatherOptions {
@@ -32,7 +32,9 @@ export interface GatherOptions {
 /** Collects everything to carry, from every source that was given. Reads charts from their registry where they are not on the disk. */
 export async function gather(client: RegistryClient, options: GatherOptions): Promise<Found> {
   const overlays = (
-    await Promise.all(options.valuesFiles.map(async (path) => parseTextValues(await textOf(path), path)))
+    await Promise.all(
+      options.valuesFiles.map(async (path) => (await reading()).parseTextValues(await textOf(path), path)),
+    )
   ).flat()
   const parts: Found[] = []
   for (const text of options.references) {
@@ -40,7 +42,7 @@ export async function gather(client: RegistryClient, options: GatherOptions): Pr
     parts.push({wanted: [{reference, foundIn: ['argument']}], warnings: []})
     if (reference.chart) parts.push(await imagesOfChart(client, reference, overlays, options.sourceMap))
   }
-  for (const path of options.files) parts.push(await readInput(path, overlays))
+  for (const path of options.files) parts.push(await (await reading()).readInput(path, overlays))
   if (options.cozystack !== undefined)
     parts.push(await platformImages(client, options.cozystack, overlays, options.sourceMap))
   if (options.own) parts.push(await ownImages(overlays))
@@ -61,6 +63,7 @@ async function imagesOfChart(
   overlays: readonly TextValue[],
   sourceMap: readonly SourceMap[],
 ): Promise<Found> {
+  const {searchChart, wantedOf} = await reading()
   const {withVersion} = await import('../plan/planner.ts')
   const {reference: exact} = await withVersion(client, {reference, foundIn: []}, sourceMap)
   const from = `oci://${formatReference(exact)}`
@@ -70,6 +73,7 @@ async function imagesOfChart(
 
 /** Downloads the chart archive of a chart's manifest. */
 async function fetchChart(client: RegistryClient, reference: Reference, sourceMap: readonly SourceMap[]) {
+  const {readPackagedChart} = await reading()
   const place = mappedPlace(reference.host, reference.repository, sourceMap)
   const repository = new Repository(client, place.host, place.repository, 'pull')
   const manifest = await repository.manifest(reference.digest ?? reference.tag ?? '')
@@ -88,6 +92,7 @@ async function platformImages(
   overlays: readonly TextValue[],
   sourceMap: readonly SourceMap[],
 ): Promise<Found> {
+  const {readChartFolder, readPlatformPackage, searchChart, valueAt, wantedOf} = await reading()
   const {folder, chart, values, valuesFile} = await readPlatformPackage(release)
   const name = chart.repository.split('/').at(-1) ?? ''
   const vendored = join(folder, 'charts', name)
@@ -126,6 +131,7 @@ async function ownChart(): Promise<string> {
  * none (everybody publishes in a place of their own) that is said, not passed over.
  */
 export async function ownImages(overlays: readonly TextValue[] = []): Promise<Found> {
+  const {parseTextValues, readChartFolder, searchChart, valueAt, wantedOf} = await reading()
   const files = await readChartFolder(await ownChart())
   const own = overlays.map((one) => valueAt(one, ['srcip']) ?? one)
   const search = await searchChart(files, 'charts/srcip', own)
