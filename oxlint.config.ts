@@ -12,7 +12,7 @@ function forbidden(room: string) {
     return {regex: `^(?:\\.\\./)+${path}/`, message: `${room} may not import ${other} (arrows.ts)`}
   })
   for (const name of packages) {
-    if (!(allowed).includes(name))
+    if (!allowed.includes(name))
       patterns.push({regex: `^${name}(?:/|$)`, message: `${room} may not import the package ${name} (arrows.ts)`})
   }
   if (pure) {

@@ -21,9 +21,7 @@ export async function describePlugin(root: string): Promise<PluginDescription> {
   for (const bin of ['kubectl srcip', 'helm srcip']) {
     const pjson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     pjson.oclif.bin = bin
-    help[bin] = await rootHelp(
-      await Config.load({root, pjson, ignoreManifest: true}),
-    )
+    help[bin] = await rootHelp(await Config.load({root, pjson, ignoreManifest: true}))
   }
   const {name, version} = plugin
   return {manifest: {commands, version: manifest.version}, help, version: `${name}/${version}`}
