@@ -112,7 +112,10 @@ export type Bed = {
   podLog(key: string): Promise<string>
   /** Creates objects through the API. */
   create(...objects: KubeObject[]): Promise<void>
-  /** Waits until every container of these pods is ready; all pods of the namespace when only that is given. */
+  /**
+   * Waits until these pods are ready, and the namespace's Deployments complete, and Services lead there. Without labels
+   * all pods of the namespace.
+   */
   waitReady(namespace: string, labels?: Record<string, string>, seconds?: number): Promise<void>
   /** Ends the bed; with `keep` its folder with all logs stays and is named on stderr. */
   stop(options?: {keep?: boolean}): Promise<void>
@@ -220,7 +223,7 @@ async function startInside(
     namespaces: stores.namespaces,
     owned: [pods, services, slices, deployments, replicaSets, configMaps] as Store<KubeObject>[],
   })
-  startServices({...shared, namespaces, services, slices, pods, filters: laptopFilters()})
+  const node = startServices({...shared, namespaces, services, slices, pods, filters: laptopFilters()})
   const strict = (options.ingress ?? 'nginx-strict') === 'nginx-strict'
   const balancer = await startBalancer({
     ...shared,
@@ -229,7 +232,19 @@ async function startInside(
     services,
     sendProxy: options.sendProxy ?? (strict ? 'v2' : 'off'),
   })
-  const bed = runningBed({namespaces, control, kubelet, client, laptop, balancer, pods, ending, tools})
+  const bed = runningBed({
+    namespaces,
+    control,
+    kubelet,
+    client,
+    laptop,
+    balancer,
+    pods,
+    deployments,
+    settled: node.settled,
+    ending,
+    tools,
+  })
   await createCluster(bed, options)
   return bed
 }

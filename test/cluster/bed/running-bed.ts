@@ -10,7 +10,7 @@ import {askDns} from './dns-question.ts'
 import {productEntry} from './images.ts'
 import type {Kubelet} from './kubelet.ts'
 import {insideEnvironment, type Namespaces} from './namespaces.ts'
-import {hasLabels, isReady, keyOf, type Pod} from './objects.ts'
+import {hasLabels, isReady, keyOf, type Deployment, type Pod} from './objects.ts'
 import type {Store} from './store.ts'
 
 type Pieces = {
@@ -21,6 +21,8 @@ type Pieces = {
   laptop: Actor
   balancer: Balancer
   pods: Store<Pod>
+  deployments: Store<Deployment>
+  settled: () => boolean
   ending: AbortController
   tools: string
 }
@@ -34,6 +36,10 @@ export function runningBed(pieces: Pieces): Bed {
     if (found?.actor === undefined) throw new Error(`pod ${key} does not run in the bed`)
     return found
   }
+  const complete = (namespace: string) =>
+    [...pieces.deployments.items.values()]
+      .filter(({metadata}) => metadata.namespace === namespace)
+      .every(({spec, status}) => status?.['readyReplicas'] === spec.replicas || spec.replicas === 0)
   const bed: Bed = {
     folder: namespaces.folder,
     api: control.api,
@@ -80,7 +86,7 @@ export function runningBed(pieces: Pieces): Bed {
               .join(', ') || 'none yet'
           })`,
         seconds,
-        () => chosen().length > 0 && chosen().every(isReady),
+        () => chosen().length > 0 && chosen().every(isReady) && complete(namespace) && pieces.settled(),
       )
     },
     async stop({keep = process.env['SRCIP_BED_KEEP'] === '1'} = {}) {

@@ -1,4 +1,5 @@
 import {createHash} from 'node:crypto'
+import {isDeepStrictEqual} from 'node:util'
 import {ApiFailure, type ApiClient} from './api-client.ts'
 import {NODE_NAME} from './kubelet.ts'
 import {NODE_ADDRESS, type Namespaces} from './namespaces.ts'
@@ -34,15 +35,22 @@ type Settings = {
 
 const serviceLabel = 'kubernetes.io/service-name'
 
-/** EndpointSlices from Services and pods, and packet rules from both: the EndpointSlice controller and kube-proxy. */
-export function startServices(settings: Settings): void {
+/** The EndpointSlice controller and kube-proxy of the bed. */
+export type Services = {
+  /** Whether the slices and the packet rules are those that the pods and Services of this moment ask for. */
+  settled(): boolean
+}
+
+/** Starts to write EndpointSlices from Services and pods, and packet rules from both. */
+export function startServices(settings: Settings): Services {
   const {services, slices, pods, log, end} = settings
   let rules = ''
+  const wantedRules = () => packetRules([...services.items.values()], [...slices.items.values()], settings.filters)
   const syncSlices = workLoop('endpoint slices', () => writeSlices(settings), log, end)
   const syncRules = workLoop(
     'packet rules',
     async () => {
-      const wanted = packetRules([...services.items.values()], [...slices.items.values()], settings.filters)
+      const wanted = wantedRules()
       if (wanted === rules) return
       await settings.namespaces.run(['iptables-restore'], {input: wanted})
       rules = wanted
@@ -55,22 +63,33 @@ export function startServices(settings: Settings): void {
   services.onChange(syncRules)
   slices.onChange(syncRules)
   syncRules()
+  return {
+    settled: () => wantedSlices(settings).every(({before, slice}) => isSame(before, slice)) && rules === wantedRules(),
+  }
 }
 
-async function writeSlices({api, services, slices, pods}: Settings): Promise<void> {
-  for (const service of services.items.values()) {
-    if (service.spec.selector === undefined || service.metadata.deletionTimestamp !== undefined) continue
-    const slice = sliceOf(service, [...pods.items.values()])
-    const before = slices.items.get(keyOf(slice))
-    if (
-      before !== undefined &&
-      JSON.stringify([before.endpoints ?? [], before.ports ?? []]) === JSON.stringify([slice.endpoints, slice.ports])
-    )
-      continue
+/** The slice that each Service should have, beside the one that it has. */
+function wantedSlices({services, slices, pods}: Settings): {before: EndpointSlice | undefined; slice: EndpointSlice}[] {
+  return [...services.items.values()]
+    .filter(({spec, metadata}) => spec.selector !== undefined && metadata.deletionTimestamp === undefined)
+    .map((service) => {
+      const slice = sliceOf(service, [...pods.items.values()])
+      return {before: slices.items.get(keyOf(slice)), slice}
+    })
+}
+
+function isSame(before: EndpointSlice | undefined, after: EndpointSlice): boolean {
+  const content = ({endpoints = [], ports = []}: EndpointSlice) => ({endpoints, ports})
+  return before !== undefined && isDeepStrictEqual(content(before), content(after))
+}
+
+async function writeSlices(settings: Settings): Promise<void> {
+  const {api} = settings
+  for (const {before, slice} of wantedSlices(settings)) {
+    if (isSame(before, slice)) continue
+    const {endpoints, ports} = slice
     try {
-      await (before === undefined
-        ? api.create(slice)
-        : api.patch(before, {endpoints: slice.endpoints, ports: slice.ports}))
+      await (before === undefined ? api.create(slice) : api.patch(before, {endpoints, ports}))
     } catch (error) {
       // Made a moment ago, and not yet back through the watch: its own event brings us here again.
       if (!(error instanceof ApiFailure && (error.status === 409 || error.status === 404))) throw error

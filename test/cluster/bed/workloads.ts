@@ -1,4 +1,5 @@
 import {createHash, randomBytes} from 'node:crypto'
+import {isDeepStrictEqual} from 'node:util'
 import {ApiFailure, collectionPath, type ApiClient} from './api-client.ts'
 import {controllerReference, isReady, type Deployment, type KubeObject, type Pod, type ReplicaSet} from './objects.ts'
 import {workLoop, type Store} from './store.ts'
@@ -188,10 +189,18 @@ async function scale(api: ApiClient, set: ReplicaSet, replicas: number): Promise
 
 async function reportStatus(api: ApiClient, object: KubeObject, status: Record<string, unknown>): Promise<void> {
   const before = (object['status'] ?? {}) as Record<string, unknown>
-  const same = Object.entries(status).every(
-    ([field, value]) => JSON.stringify(before[field] ?? 0) === JSON.stringify(value ?? 0),
-  )
+  const same = Object.entries(status).every(([field, value]) => isDeepStrictEqual(told(before[field]), told(value)))
   if (!same) await api.patch(object, {status}, 'status').catch(ignoreGone)
+}
+
+/** A status field without what the API server adds to it: times of conditions; zeros, which it leaves out. */
+function told(value: unknown): unknown {
+  if (!Array.isArray(value)) return value ?? 0
+  return (value as {type: string; status: string; reason: string}[]).map(({type, status, reason}) => [
+    type,
+    status,
+    reason,
+  ])
 }
 
 function ignoreGone(error: unknown): void {
