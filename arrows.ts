@@ -20,6 +20,7 @@ export const rooms: Readonly<
   'src/hosts': {may: ['src/model', 'src/platforms'], pure: true, builtins: ['url']},
   'src/diagnosis': {may: ['src/model', 'src/platforms', 'src/hosts', 'plugins/coredns'], pure: true},
   'src/kube': {may: ['src/model'], packages: ['@kubernetes/client-node', 'ws', 'yaml']},
+  'src/registry': {may: ['src/model'], packages: ['typebox', 'yaml']},
   'src/proxy': {may: ['src/model']},
   'src/present': {may: ['src/model'], packages: ['diff', 'jq-wasm', 'yaml']},
   'src/cluster-dns': {may: ['src/model', 'src/platforms', 'src/kube', 'plugins/coredns'], packages: ['dns-packet']},
