@@ -8,7 +8,7 @@ import type {EventSink} from '../../model/events.ts'
 import {refText, type KubeObject} from '../../model/kubernetes.ts'
 import type {CleanupPorts, HeldLock, OwnObject, ServedProxy, Traces} from '../../workflows/cleanup/ports.ts'
 import {changeDns} from '../../workflows/coredns/change-dns.ts'
-import {clusterPorts, loadClusterState, type ClusterPortOptions, type ClusterState} from '../coredns/ports.ts'
+import {clusterPorts, type ClusterPortOptions, type ClusterState} from '../coredns/ports.ts'
 import {planRequest} from '../coredns/request.ts'
 import {defaultTarget, findProxies} from '../coredns/wanted.ts'
 import {findOwnObjects, removeObject, type FoundObject} from './own-objects.ts'
@@ -51,21 +51,35 @@ export function cleanupPorts(options: CleanupPortOptions): CleanupPorts & {texts
     onEvent: options.onEvent,
   }
   const ports = clusterPorts(dnsOptions)
-  const quiet = {...ports, lock: async () => ({signal: new AbortController().signal, release: async () => {}})}
+  let changedMsAgo = Infinity
+  const quiet: typeof ports = {
+    ...ports,
+    async load(signal) {
+      state = await ports.load(signal)
+      changedMsAgo = await sinceLastChange(client, state, signal)
+      return state
+    },
+    // the workflow holds it already
+    lock: async () => ({signal: new AbortController().signal, release: async () => {}}),
+    // a run that was cut off after its write: the text is clean, and pods may still answer with the one before
+    standing: ({planned}) => (changedMsAgo < stillArrivingMs && !options.restart ? planned.standing : undefined),
+    async prove(current, change, written, baseline, signal) {
+      if (written !== undefined) return await ports.prove(current, change, written, baseline, signal)
+      const since = {writes: [], at: systemClock.now() - changedMsAgo}
+      return await ports.prove(current, change, since, await ports.baseline(current, signal), signal)
+    },
+  }
   const lockNamespace = (): string => state?.location.namespace ?? 'kube-system'
   const leaseKey = () => ({namespace: lockNamespace(), name: dnsLeaseName})
 
   async function look(signal: AbortSignal): Promise<CorednsResult> {
-    return await changeDns(
-      {
-        ...quiet,
-        async load(inner) {
-          state = await loadClusterState(dnsOptions, inner)
-          return state
-        },
-      },
-      {operation: 'clean', dryRun: 'client', approve: async () => false, signal, onEvent: () => {}},
-    )
+    return await changeDns(quiet, {
+      operation: 'clean',
+      dryRun: 'client',
+      approve: async () => false,
+      signal,
+      onEvent: () => {},
+    })
   }
 
   return {
@@ -124,6 +138,21 @@ export function cleanupPorts(options: CleanupPortOptions): CleanupPorts & {texts
       }
     },
   }
+}
+
+/** Kubelet's sync, the longest usual reload interval, and room: within this a change may not have reached every CoreDNS. */
+const stillArrivingMs = 15 * 60_000
+
+/** Milliseconds since somebody wrote one of the ConfigMaps of cluster DNS, by their managedFields; Infinity when not known. */
+async function sinceLastChange(client: KubeClient, state: ClusterState, signal: AbortSignal): Promise<number> {
+  const keys = state.planned.document.sources.flatMap(({object}) => {
+    const [, namespace, name] = (object ?? '').split('/')
+    return namespace === undefined || name === undefined ? [] : [{namespace, name}]
+  })
+  const maps = await Promise.all(keys.map((key) => client.find<KubeObject>(resources.configMaps, key, {signal})))
+  const times = maps.flatMap((map) => (map?.metadata.managedFields ?? []).flatMap((entry) => entry.time ?? []))
+  const last = Math.max(-Infinity, ...times.map((time) => Date.parse(time)).filter((time) => !Number.isNaN(time)))
+  return Math.max(0, systemClock.wall() - last)
 }
 
 /** The Lease, with what to type when a live `run` has it. */

@@ -34,9 +34,11 @@ export async function runCleanup(options: {
   readonly signal: AbortSignal
   readonly onEvent: EventSink
   readonly say: (line: string) => void
+  /** Prints a diff, which is safe for a terminal and may be coloured. */
+  readonly sayDiff: (text: string) => void
   readonly color: boolean
 }): Promise<CleanupReport> {
-  const {client, flags, signal, onEvent, say} = options
+  const {client, flags, signal, onEvent, say, sayDiff} = options
   const ports = cleanupPorts({
     client,
     namespace: flags.namespace,
@@ -60,7 +62,7 @@ export async function runCleanup(options: {
     leaseWaitMs,
     approve: async (traces) => {
       const diff = textDiff(ports.texts(), options.color).trimEnd()
-      if (diff !== '') say(diff)
+      if (diff !== '') sayDiff(diff)
       if (!flags['dns-only']) for (const object of traces.objects) say(`delete ${object.text}`)
       say(`context ${client.config.context ?? '(none)'}, server ${client.config.server}`)
       return await confirm('take this out of the cluster?', flags)

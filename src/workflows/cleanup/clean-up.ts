@@ -172,7 +172,8 @@ function report(options: CleanupOptions, traces: Traces, part: Part): CleanupRep
 }
 
 function outcomeOf(dns: CorednsResult): CleanupReport['outcome'] {
-  if (dns.outcome === 'undone' || dns.outcome === 'unproved' || dns.outcome === 'refused') return dns.outcome
+  if (dns.outcome === 'undone' || dns.outcome === 'refused') return dns.outcome
+  if (dns.exitCode === exitCodes.NeedsAction) return 'unproved'
   return 'left'
 }
 
