@@ -23,6 +23,7 @@ const mirrorParts = {
   containerd: {kind: 'packaged', binary: 'containerd', debian: 'containerd'},
   ctr: {kind: 'packaged', binary: 'ctr', debian: 'containerd'},
   openssl: {kind: 'packaged', binary: 'openssl', debian: 'openssl'},
+  time: {kind: 'packaged', binary: 'time', debian: 'time'},
   crane: built('crane', 'github.com/google/go-containerregistry/cmd/crane', 'crane', '0.22.1', '15 seconds'),
   regctl: built('regctl', 'github.com/regclient/regclient/cmd/regctl', 'regctl', '0.11.1', '15 seconds'),
 } as const satisfies Record<string, BuiltPart | PackagedPart>
