@@ -89,7 +89,7 @@ async function deployShop({bed}: Scene): Promise<void> {
     ingressFor('shop', 'shop', shop, 'shop', 'tls'),
   )
   await bed.waitReady('shop')
-  await until('the ingress serves the shop', 10, async () => (await bed.client.exec(https(bed, shop))).code === 0)
+  await until('the ingress serves the shop', 30, async () => (await bed.client.exec(https(bed, shop))).code === 0)
 }
 
 async function outsideWorks({bed, tell}: Scene): Promise<void> {
@@ -139,7 +139,7 @@ async function heal(scene: Scene): Promise<void> {
   tell.command(`kubectl srcip ${PROXY_ARGUMENTS.join(' ')}     # a pod`)
   tell.command(`kubectl srcip ${RUN_ARGUMENTS.join(' ')}     # a pod, in-cluster configuration, rights of charts/srcip`)
   await apply(scene, [...proxyObjects(), ...runObjects()])
-  await bed.waitReady('srcip', {}, 60)
+  await bed.waitReady('srcip')
   tell.fact('both are ready')
   await answersEverywhere(scene, shop, await proxyAddress(bed), 'the proxy')
   const answer = await bed.inPod(caller, https(bed, shop))

@@ -38,7 +38,7 @@ await describeWithParts('the bed', BED_PARTS, async () => {
       ingressFor('shop', 'shop', 'shop.example.org', 'shop'),
     )
     await bed.waitReady('shop')
-    await until('the ingress serves the shop', 10, async () => (await outside()).code === 0)
+    await until('the ingress serves the shop', 30, async () => (await outside()).code === 0)
   })
   afterEach(async () => {
     await current().balancer.setSendProxy('v2')

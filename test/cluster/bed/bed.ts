@@ -281,7 +281,7 @@ async function createCluster(bed: Bed, options: BedOptions): Promise<void> {
     await bed.create(...ingressObjects({proxyProtocol: ingress === 'nginx-strict'}))
     await bed.waitReady('ingress-nginx')
   }
-  await bed.waitReady('kube-system', undefined, 60)
+  await bed.waitReady('kube-system')
   await until(
     'cluster DNS answers',
     20,

@@ -75,7 +75,7 @@ export function runningBed(pieces: Pieces): Bed {
     async create(...objects) {
       for (const object of objects) await control.api.create(object)
     },
-    async waitReady(namespace, labels = {}, seconds = 30) {
+    async waitReady(namespace, labels = {}, seconds = 60) {
       const chosen = () =>
         [...pods.items.values()].filter((each) => each.metadata.namespace === namespace && hasLabels(each, labels))
       await until(
