@@ -54,7 +54,7 @@ export class DnsOutput implements Output {
     const {location} = state
     const namespace = location?.namespace ?? ''
     this.#options.onConfigMaps(configMapsOf(state).map((name) => ({namespace, name})))
-    const published = publishedInState(state, options.owner)
+    const published = publishedInState(state, options.owner, targets)
     const name = location?.corefile.configMap ?? ''
     const object: ObjectRef = {apiVersion: 'v1', kind: 'ConfigMap', namespace, name}
     return {

@@ -124,21 +124,38 @@ const markerBegin = '# === BEGIN '
 const markerEnd = '# === END '
 
 /**
- * The names of ours in a state of cluster DNS: between our markers, and in the key of ours that a glob imports. Lines whose
- * markers were taken away are not counted: if they are still wanted they are written again, and the editor finds them by
- * their target.
+ * The names of ours in a state of cluster DNS: between our markers, in the key of ours that a glob imports, and, where an
+ * upgrade has stripped the markers, on any line that leads to one of our proxies. All of them must survive a source that
+ * is out of sight.
+ *
+ * @param targets proxy Services, `NAMESPACE/NAME`
  */
-export function publishedInState(state: Pick<DnsState, 'corefile' | 'files'>, owner: string): Published[] {
+export function publishedInState(
+  state: Pick<DnsState, 'corefile' | 'files'>,
+  owner: string,
+  targets: readonly string[],
+): Published[] {
   const lines: string[] = []
   let inside = false
-  for (const line of Buffer.from(state.corefile.bytes).toString('utf8').split(/\r?\n/)) {
-    const text = line.trim()
-    if (text.startsWith(`${markerBegin}${owner}`)) inside = true
-    else if (text.startsWith(`${markerEnd}${owner}`)) inside = false
-    else if (inside) lines.push(text)
+  for (const line of linesOf(state.corefile.bytes)) {
+    if (line.startsWith(`${markerBegin}${owner}`)) inside = true
+    else if (line.startsWith(`${markerEnd}${owner}`)) inside = false
+    else if (inside || leadsTo(line, targets)) lines.push(line)
   }
   for (const [path, bytes] of state.files) {
-    if (posix.basename(path).startsWith(`${owner}.`)) lines.push(...Buffer.from(bytes).toString('utf8').split(/\r?\n/))
+    if (posix.basename(path).startsWith(`${owner}.`)) lines.push(...linesOf(bytes))
   }
   return publishedNames(lines)
+}
+
+function linesOf(bytes: Uint8Array): string[] {
+  return Buffer.from(bytes)
+    .toString('utf8')
+    .split('\n')
+    .map((line) => line.trim())
+}
+
+function leadsTo(line: string, targets: readonly string[]): boolean {
+  const target = line.startsWith('rewrite name ') ? line.split(/\s+/)[4] : undefined
+  return target !== undefined && targets.includes(serviceOf(target))
 }

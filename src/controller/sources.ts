@@ -58,7 +58,7 @@ export class Sources {
     this.#watch<SourceObjects[K]>(name, {
       resource: kind.resource,
       versions: kind.versions,
-      project: (object) => kind.project(object) as SourceObjects[K] | undefined,
+      project: kind.project,
       sourceWord: kind.sourceWord,
     })
   }
@@ -107,7 +107,7 @@ export class Sources {
       },
       ...(observer === undefined ? {} : {observer: observer(name)}),
     })
-    this.#reflectors.set(name, reflector as Reflector<unknown>)
+    this.#reflectors.set(name, reflector)
   }
 
   #changed(change: StoreChange<unknown>, sourceWord: string | undefined): void {

@@ -1,5 +1,4 @@
 import {domainToASCII} from 'node:url'
-import {isIP} from 'node:net'
 import type {HostKind} from '../model/hosts.ts'
 
 /** A name as DNS carries it, or the reason why it is none. */
@@ -11,6 +10,11 @@ const labelPattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/
 const onlyAscii = /^[\x20-\x7e]*$/
 /** Characters that a non-ASCII name may never hold: the URL parser would read them as something else than a name. */
 const reserved = /[\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]/
+
+/** IPv4 in dotted form, or anything with a colon, which no name has: IPv6, with or without brackets. */
+function isAddress(text: string): boolean {
+  return text.includes(':') || /^\d{1,3}(\.\d{1,3}){3}$/.test(text)
+}
 
 /** A reason shown to a person: never longer than a line, control characters made visible. */
 function shown(text: string): string {
@@ -31,7 +35,7 @@ export function readName(text: string): ReadName {
   const wildcard = name.startsWith('*.')
   let base = wildcard ? name.slice(2) : name
   if (base.includes('*')) return bad('a wildcard is only possible as the whole first label')
-  if (isIP(base.replace(/^\[|\]$/g, '')) !== 0) return bad('is an IP address, not a name')
+  if (isAddress(base)) return bad('is an IP address, not a name')
   if (!onlyAscii.test(base)) {
     if (reserved.test(base)) return bad('holds a character that no host name has')
     base = domainToASCII(base)
@@ -44,7 +48,7 @@ export function readName(text: string): ReadName {
     if (label.length > 63) return bad('has a label over 63 bytes')
     if (!labelPattern.test(label)) return bad(`label ${JSON.stringify(shown(label))} is not a DNS label (RFC 1123)`)
   }
-  if (isIP(base) !== 0) return bad('is an IP address, not a name')
+  if (isAddress(base)) return bad('is an IP address, not a name')
   if (base.length + (wildcard ? 2 : 0) > 253) return bad('is longer than 253 bytes')
   const last = labels[labels.length - 1] ?? ''
   if (last === 'localhost') return bad('localhost never leaves the pod (RFC 6761)')

@@ -15,9 +15,9 @@ export interface ProxyService {
 }
 
 /** Annotations that the chart writes on each proxy Service. */
-export const feedsAnnotation = 'srcip.dev/feeds'
-export const ingressClassesAnnotation = 'srcip.dev/ingress-classes'
-export const gatewaysAnnotation = 'srcip.dev/gateways'
+const feedsAnnotation = 'srcip.dev/feeds'
+const ingressClassesAnnotation = 'srcip.dev/ingress-classes'
+const gatewaysAnnotation = 'srcip.dev/gateways'
 
 /** Projects a Service with label `srcip.dev/component: proxy`; undefined for any other object. Never throws. */
 export function projectProxyService(value: unknown): ProxyService | undefined {

@@ -44,10 +44,10 @@ export async function startFakeCluster(
     const [collection] = served.find(([, kind]) => kind === object.kind) ?? ['']
     const extra = object.kind === 'Pod' ? {status: podStatus} : {}
     const spec = object.kind === 'Service' && object.metadata.name === 'srcip-proxy' ? {clusterIP: '10.96.7.7'} : {}
-    server.objects.create(collection, {...object, ...extra, spec: {...(object['spec'] as object), ...spec}} as never)
+    server.objects.create(collection, {...object, ...extra, spec: {...(object['spec'] as object), ...spec}})
   }
   const addIngress = (name: string, host: string): void =>
-    void server.objects.create('networking.k8s.io/v1/ingresses', ingress(name, [host]) as never)
+    void server.objects.create('networking.k8s.io/v1/ingresses', ingress(name, [host]))
   for (const [index, host] of (options.hosts ?? []).entries()) addIngress(`i${index}`, host)
   await server.start()
   const folder = mkdtempSync(join(tmpdir(), 'srcip-fake-'))

@@ -98,7 +98,7 @@ await describeWithParts('srcip run against a real API server, with the rights of
     expect(second.count(/^source ingresses is forbidden/)).toBe(1)
     await second.stop()
     const {metadata, ...rest} = binding
-    await cluster.admin.create({...rest, metadata: {name: metadata.name}} as KubeObject)
+    await cluster.admin.create({...rest, metadata: {name: metadata.name}})
     await cluster.admin.create(ingress('wiki', ['wiki.example.org']))
     start()
     await eventually(['wiki.example.org'])

@@ -14,7 +14,7 @@ function setup(more: Partial<ExternalDnsSettings> = {}, wildcards = false) {
   const objects = new Map<string, KubeObject>()
   const ips: Record<string, string> = {'srcip/p': '10.96.7.7', 'srcip/q': '10.96.7.8'}
   for (const [key, clusterIP] of Object.entries(ips)) {
-    objects.set(`services ${key}`, {metadata: {name: key}, spec: {clusterIP}} as unknown as KubeObject)
+    objects.set(`services ${key}`, {metadata: {name: key}, spec: {clusterIP}})
   }
   const at = (resource: Resource, key: {namespace: string; name: string}) =>
     `${resource.plural} ${key.namespace}/${key.name}`
@@ -81,7 +81,7 @@ test('without a name the object goes; one that is not ours is never touched', as
   expect((await output.read([], signal)).published).toEqual([name('a.org')])
   await (await plan([])).write(signal)
   expect(objects.has('dnsendpoints srcip/srcip')).toBe(false)
-  objects.set('dnsendpoints srcip/srcip', {metadata: {name: 'srcip', namespace: 'srcip'}} as unknown as KubeObject)
+  objects.set('dnsendpoints srcip/srcip', {metadata: {name: 'srcip', namespace: 'srcip'}})
   expect((await plan([name('a.org')])).blocked?.code).toBe('NotOurs')
 })
 

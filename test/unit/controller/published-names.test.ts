@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import {expect, test} from 'vitest'
 import {ruleTexts} from '../../../plugins/coredns/src/edit/rule-text.ts'
-import {expandPattern, publishedNames, serviceOf} from '../../../src/controller/published-names.ts'
+import {expandPattern, publishedInState, publishedNames, serviceOf} from '../../../src/controller/published-names.ts'
 import type {Published} from '../../../src/controller/names-guard.ts'
 
 const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,5}[a-z0-9])?$/)
@@ -54,4 +54,31 @@ test('other patterns and other lines give nothing, and nothing hangs', () => {
 test('targets', () => {
   expect(serviceOf('p.srcip.svc.cluster.local.')).toBe('srcip/p')
   expect(serviceOf('proxy.example.org.')).toBe('proxy.example.org')
+})
+
+test('in a Corefile: between markers, in our import key, and unmarked lines that lead to our proxy', () => {
+  const corefile = `.:53 {
+    # === BEGIN srcip (managed by kubectl srcip, do not edit) ===
+    rewrite name exact marked.org old-proxy.srcip.svc.cluster.local.
+    # === END srcip ===
+    rewrite name exact stripped.org p.srcip.svc.cluster.local.
+    rewrite name exact foreign.org web.demo.svc.cluster.local.
+    import custom/*.override
+}
+`
+  const state = {
+    corefile: {source: 'configmap/kube-system/coredns', key: 'Corefile', bytes: Buffer.from(corefile)},
+    files: new Map([
+      ['/etc/coredns/custom/srcip.override', Buffer.from('rewrite name exact key.org p.srcip.svc.cluster.local.\r\n')],
+      [
+        '/etc/coredns/custom/theirs.override',
+        Buffer.from('rewrite name exact theirs.org web.demo.svc.cluster.local.\n'),
+      ],
+    ]),
+  }
+  expect(publishedInState(state, 'srcip', ['srcip/p'])).toEqual([
+    {name: 'marked.org', kind: 'exact', target: 'srcip/old-proxy'},
+    {name: 'stripped.org', kind: 'exact', target: 'srcip/p'},
+    {name: 'key.org', kind: 'exact', target: 'srcip/p'},
+  ])
 })
