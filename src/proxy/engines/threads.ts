@@ -109,14 +109,14 @@ export class ThreadsEngine implements RelayEngine {
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromThread) => {
         if (message.type === 'listening') {
-          worker.postMessage({type: 'route', routes: this.#routes} satisfies ToThread)
+          tell(worker, {type: 'route', routes: this.#routes})
           resolve()
         } else if (message.type === 'failed') reject(Object.assign(new Error(message.message), {code: message.code}))
         else this.#hear(thread, message)
       })
       worker.on('error', (error) => {
-        this.#events.log('thread', `thread ${number} failed: ${(error as Error).message}`)
-        reject(error as Error)
+        this.#events.log('thread', `thread ${number} failed: ${error.message}`)
+        reject(error)
       })
       worker.once('exit', (code) => {
         reject(new Error(`thread ${number} ended with ${code}`))
@@ -156,7 +156,7 @@ export class ThreadsEngine implements RelayEngine {
   }
 
   #tell(message: ToThread): void {
-    for (const {worker} of this.#threads.values()) worker.postMessage(message)
+    for (const {worker} of this.#threads.values()) tell(worker, message)
   }
 
   async #ask(): Promise<readonly Report[]> {
@@ -165,7 +165,7 @@ export class ThreadsEngine implements RelayEngine {
       (thread) =>
         new Promise<Report | undefined>((resolve) => {
           thread.waiting.set(id, resolve)
-          thread.worker.postMessage({type: 'report', id} satisfies ToThread)
+          tell(thread.worker, {type: 'report', id})
           this.#clock.after(patience, () => {
             if (thread.waiting.delete(id)) thread.missed++
             resolve(thread.last)
@@ -174,4 +174,9 @@ export class ThreadsEngine implements RelayEngine {
     )
     return (await Promise.all(asked)).filter((report) => report !== undefined)
   }
+}
+
+function tell(worker: Worker, message: ToThread): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origin, that is for windows
+  worker.postMessage(message)
 }

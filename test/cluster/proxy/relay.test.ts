@@ -34,7 +34,7 @@ function relaySuite(engine: string, flags: readonly string[]): void {
     }
     afterEach(async () => {
       isLive = false
-      await Promise.all(open.splice(0).map((each) => each.stop?.() ?? each.close?.()))
+      await Promise.all(open.splice(0).map(async (each) => each.stop?.() ?? each.close?.()))
     })
     // The probe that makes the proxy ready arrives like a connection; handlers see only what comes after it.
     let isLive = false

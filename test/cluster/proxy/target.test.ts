@@ -40,7 +40,7 @@ const keep = <T extends {stop?(): Promise<void>; close?(): Promise<void>}>(it: T
   return it
 }
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop?.() ?? each.close?.()))
+  await Promise.all(open.splice(0).map(async (each) => each.stop?.() ?? each.close?.()))
 })
 
 /** The check of a port in `/readyz`, as `ok` or `TOKEN: MESSAGE`. */
