@@ -15,6 +15,8 @@ export interface GuardInput {
   readonly complete: boolean
   /** True for a name whose going was observed: an object that carried it was deleted or changed before our eyes. */
   readonly observed: (entry: Published) => boolean
+  /** True for a name that this process has added itself: no source that is still out of sight can have asked for it. */
+  readonly addedHere: (entry: Published) => boolean
   /** A second consistent list has been taken since the names went missing. */
   readonly confirmed: boolean
   readonly allowEmpty: boolean
@@ -38,7 +40,10 @@ export function guardNames(input: GuardInput): GuardVerdict {
   const keys = new Set(wanted.map(keyOf))
   const missing = input.published.filter((entry) => !keys.has(keyOf(entry)))
   if (missing.length === 0) return {names: wanted, kept: []}
-  if (!input.complete) return keep(wanted, missing, 'sources-incomplete')
+  if (!input.complete) {
+    const unseen = missing.filter((entry) => !input.observed(entry) || !input.addedHere(entry))
+    return unseen.length === 0 ? {names: wanted, kept: []} : keep(wanted, unseen, 'sources-incomplete')
+  }
 
   const doubtful = missing.filter((entry) => !input.observed(entry))
   if (doubtful.length === 0) return {names: wanted, kept: []}

@@ -53,6 +53,8 @@ export class Reconciler {
   readonly proofs: ProofTracker
   /** Sources that named each name when it was last wanted in this process. */
   readonly #lastSources = new Map<string, readonly string[]>()
+  /** Names that stood there when this process first looked: any source may have asked for those. */
+  #foundAtStart: ReadonlySet<string> | undefined
   #written: ReadonlySet<string> | undefined
   /** Sets that CoreDNS has refused: not tried again until their inputs change. */
   readonly #refuted = new Set<string>()
@@ -107,6 +109,7 @@ export class Reconciler {
     const {output, sources, conditions, log} = this.#options
     const targets = sources.proxies().map((proxy) => proxy.target)
     const view = await output.read(targets, signal)
+    this.#foundAtStart ??= new Set(view.published.map(keyOf))
     if (await this.#takenOut(view)) return {result: 'again', afterMs: this.#foreign.pauseMs}
 
     let collection = this.#collect()
@@ -183,6 +186,7 @@ export class Reconciler {
       complete: sources.complete,
       confirmed,
       allowEmpty,
+      addedHere: (entry) => this.#foundAtStart?.has(keyOf(entry)) === false,
       observed: (entry) => {
         const known = this.#lastSources.get(keyOf(entry))
         return known !== undefined && !known.some((source) => sources.lostByList(source))

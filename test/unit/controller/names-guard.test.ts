@@ -12,6 +12,7 @@ function guard(input: Partial<GuardInput>) {
     wanted: [],
     complete: true,
     observed: () => false,
+    addedHere: () => false,
     confirmed: false,
     allowEmpty: false,
     ...input,
@@ -28,6 +29,13 @@ describe('whole-set rule', () => {
       'n0.example.org',
       'n1.example.org',
     ])
+  })
+
+  test('while a source is missing, only what this process has added itself and has seen go may go', () => {
+    const added = (entry: Published): boolean => entry.name === 'n1.example.org'
+    const input = {published: names(3), wanted: names(1), complete: false, addedHere: added}
+    expect(guard(input).kept.map((entry) => entry.name)).toEqual(['n1.example.org', 'n2.example.org'])
+    expect(guard({...input, observed: () => true}).kept.map((entry) => entry.name)).toEqual(['n2.example.org'])
   })
 
   test('an observed delete is believed at any scale, also the last one', () => {
@@ -88,6 +96,7 @@ test('wanted names are always in, nothing else but published ones, each once', (
           complete,
           confirmed,
           allowEmpty,
+          addedHere: () => false,
           observed: (entry) => observedKeys.has(keyOf(entry)),
         })
         const keys = verdict.names.map(keyOf)

@@ -122,6 +122,17 @@ describe('writing', () => {
     expect(rig.names()).toEqual(['new.org'])
   })
 
+  test('a name that came and went while a source is out of sight does go', async () => {
+    const rig = setup()
+    rig.output.edit([{name: 'old.org', kind: 'exact', target: 'srcip/p'}])
+    rig.state.complete = false
+    rig.add('old.org', 'new.org')
+    await rig.pass()
+    rig.remove('old.org', 'new.org')
+    await rig.pass()
+    expect(rig.names()).toEqual(['old.org'])
+  })
+
   test('B32 e: a true empty list after three hosts changes nothing, unless empty is allowed', async () => {
     for (const allowEmpty of [false, true]) {
       const rig = setup({allowEmpty})
