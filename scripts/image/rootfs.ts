@@ -19,7 +19,10 @@ import {libraryFiles} from './libraries.ts'
 /** The user that everything in the image runs as; the chart says the same number. */
 const uid = 65532
 
-/** Packages that the bundle leaves out because they load files beside themselves (scripts/build.ts, `external`). */
+/**
+ * Packages that the bundle leaves out because they load files beside themselves (scripts/build.ts, `external`). client-node is
+ * one more, but it is loaded for kubeconfigs with `auth-provider` only, which no Pod has.
+ */
 const externalPackages = ['jq-wasm']
 
 /** What was assembled; the digest covers paths, modes, links and bytes. */
@@ -65,7 +68,7 @@ function copyLibraries(programs: readonly string[], target: string): void {
   // getaddrinfo loads these by name, so no program lists them
   const names = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2']
   const listed = new Set(programs.flatMap((program) => libraryFiles(program)))
-  const libc = [...listed].find((path) => /\/libc\.so\.6$/.test(path))
+  const libc = [...listed].find((path) => path.endsWith('/libc.so.6'))
   const folder = libc === undefined ? [] : [dirname(libc)]
   const further = folder.flatMap((path) => names.map((name) => join(path, name))).filter((path) => existsSync(path))
   for (const library of new Set([...listed, ...further])) put(realpathSync(library), join(target, library), 0o755)

@@ -90,6 +90,13 @@ await describeWithParts('the image', ['haproxy', 'unshare'], () => {
     expect(stdout, stderr).toBe(JSON.stringify({...expected, written: 'EROFS'}))
   })
 
+  test('the Containerfile and the chart name the same user', () => {
+    const user = /^USER (\d+):(\d+)$/m.exec(readFileSync(join(root, 'Containerfile'), 'utf8'))?.slice(1)
+    const chart = readFileSync(join(root, 'charts/srcip/templates/_helpers.tpl'), 'utf8')
+    expect([...chart.matchAll(/^runAs(?:User|Group): (\d+)$/gm)].map((match) => match[1])).toEqual(user)
+    expect(readFileSync(join(rootfs, 'etc/passwd'), 'utf8')).toContain(`srcip:x:${user?.join(':')}:`)
+  })
+
   test('haproxy -v, with the libraries that are inside', async () => {
     const {code, stdout, stderr} = await ran(['/usr/sbin/haproxy', '-v'])
     expect(code, stderr).toBe(0)

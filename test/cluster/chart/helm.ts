@@ -54,6 +54,13 @@ export function objectsIn(text: string): KubeObject[] {
     .filter((object) => object !== null)
 }
 
+/** The first pod template of rendered objects; throws when there is none. */
+export function firstPodTemplate(objects: readonly KubeObject[]): {spec: Record<string, unknown>} {
+  const [first] = podTemplates(objects)
+  if (first === undefined) throw new Error('nothing with a pod template was rendered')
+  return first
+}
+
 /** The pod templates of rendered objects, with the words that name each. */
 export function podTemplates(
   objects: readonly KubeObject[],

@@ -7,7 +7,7 @@ import {kubeadmCorefile} from '../bed/cluster-objects.ts'
 import {API_SERVER_PARTS, describeWithParts, type KubeObject} from '../bed/index.ts'
 import {run} from '../bed/part-build.ts'
 import {startLightCluster, type LightCluster} from '../run/light-cluster.ts'
-import {HelmHome, objectsIn, podTemplates, valuesFile} from './helm.ts'
+import {firstPodTemplate, HelmHome, objectsIn, valuesFile} from './helm.ts'
 
 interface AuditLine {
   readonly user: {readonly username: string}
@@ -51,9 +51,9 @@ await describeWithParts('the rights of the clean-up hook', ['helm', ...API_SERVE
 
   /** The hook's own arguments, as its own account; its pod's addresses are asked directly, as in a Pod. */
   async function cleanup(): Promise<{code: number; output: string}> {
-    const [template] = podTemplates(hook)
-    const [{args}] = template?.spec['containers'] as [{args: string[]}]
-    const account = template?.spec['serviceAccountName'] as string
+    const {spec} = firstPodTemplate(hook)
+    const [{args}] = spec['containers'] as [{args: string[]}]
+    const account = spec['serviceAccountName'] as string
     const {status} = await cluster.admin.request<{status: {token: string}}>(
       'POST',
       `/api/v1/namespaces/srcip/serviceaccounts/${account}/token`,

@@ -3,7 +3,7 @@ import {join} from 'node:path'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {apiClient, ApiFailure, type ApiClient} from '../bed/api-client.ts'
 import {API_SERVER_PARTS, describeWithParts, startApiServer, type ApiServer, type KubeObject} from '../bed/index.ts'
-import {chartFolder, HelmHome, objectsIn, podTemplates, valuesFile} from './helm.ts'
+import {chartFolder, firstPodTemplate, HelmHome, objectsIn, podTemplates, valuesFile} from './helm.ts'
 
 const restricted = {
   'pod-security.kubernetes.io/enforce': 'restricted',
@@ -79,8 +79,8 @@ await describeWithParts('the chart, installed by Helm', ['helm', ...API_SERVER_P
   )
 
   test('a pod that is not restricted is refused there: the admission is really on', async () => {
-    const [template] = podTemplates(objectsIn(await home.template(valuesFile('minimal'))))
-    const [container] = template?.spec['containers'] as [Record<string, unknown>]
+    const {spec} = firstPodTemplate(objectsIn(await home.template(valuesFile('minimal'))))
+    const [container] = spec['containers'] as [Record<string, unknown>]
     const {securityContext: _, ...loose} = container
     const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'one'}, spec: {containers: [loose]}}
     const refused = admin.request('POST', '/api/v1/namespaces/srcip/pods?dryRun=All', pod)

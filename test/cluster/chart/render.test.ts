@@ -170,6 +170,6 @@ await describeWithParts('the chart, rendered', ['helm'], (parts) => {
 
 function rulesOf(objects: readonly KubeObject[]): {resources: string[]; resourceNames?: string[]}[] {
   return objects
-    .filter((object) => /Role$/.test(object.kind ?? ''))
+    .filter((object) => (object.kind ?? '').endsWith('Role'))
     .flatMap((object) => object['rules'] as {resources: string[]; resourceNames?: string[]}[])
 }

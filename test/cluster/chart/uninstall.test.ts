@@ -202,12 +202,19 @@ await describeWithParts('the chart, uninstalled', ['helm', ...BED_PARTS], async 
   })
 
   test('B57: lines whose markers are gone are found by their target', async () => {
-    const rule = `    rewrite name ${shop} srcip-proxy.srcip.svc.cluster.local.\n`
-    await current().api.patch(corednsMap, {data: {Corefile: original.replace('.:53 {\n', `.:53 {\n${rule}`)}})
+    // comments that somebody else wrote around them are not ours, and stay
+    const comments = ['    # BEGIN srcip\n', '    # END srcip\n']
+    const rules = [shop, 'registry.example.org'].map(
+      (name) => `    rewrite name ${name} srcip-proxy.srcip.svc.cluster.local.\n`,
+    )
+    const before = (lines: string[]) => original.replace('.:53 {\n', `.:53 {\n${lines.join('')}`)
+    const [begin = '', last = ''] = comments
+    await current().api.patch(corednsMap, {data: {Corefile: before([begin, ...rules, last])}})
     await until('the name leads nowhere', 30, async () => (await answers()).every((address) => address === ''))
     const cleaned = await srcip('cleanup', '--yes')
     expect(cleaned.code, cleaned.stderr).toBe(0)
-    expect(await corefile()).toBe(original)
+    expect(await corefile()).toBe(before(comments))
+    expect(await answers()).toEqual([OUTSIDE.balancer, OUTSIDE.balancer])
   })
 
   /** How often the ConfigMap of cluster DNS was written meanwhile. */
