@@ -20,8 +20,5 @@ export const componentLabel = 'srcip.dev/component'
 /** Lease that whoever writes cluster DNS holds, in the namespace of the DNS ConfigMap. */
 export const dnsLeaseName = 'srcip-dns'
 
-/** Key we own in a mounted import ConfigMap; the suffix follows the glob that imports it. */
-export const importKeyStem = 'srcip'
-
 /** fieldManager of every write. */
 export const fieldManager = 'kubectl-srcip'
