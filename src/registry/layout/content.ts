@@ -8,7 +8,7 @@ import type {PlannedItem} from '../plan/planner.ts'
 /** Our own file in a layout: the plan, and for a delta what must be there before. */
 export const planFileName = 'srcip-mirror.json'
 /** Annotation of our own on entries of index.json. */
-export const roleAnnotation = 'dev.srcip.mirror.role'
+const roleAnnotation = 'dev.srcip.mirror.role'
 
 /** What an archive is made of, before any blob is fetched. */
 export interface ArchiveContent {

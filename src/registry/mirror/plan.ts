@@ -98,4 +98,3 @@ function pathOf(source: string): string {
   return source.slice(source.indexOf('/') + 1)
 }
 
-export {referenceOf}
