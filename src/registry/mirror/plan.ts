@@ -1,7 +1,7 @@
 import {combineExitCodes, SrcipError} from '../../model/errors.ts'
 import type {MirrorPlan} from '../../model/mirror.ts'
 import type {RegistryClient} from '../client.ts'
-import {planDocument, referenceOf} from '../plan/document.ts'
+import {planDocument} from '../plan/document.ts'
 import {forEach, orderItems, planItem, type PlanOptions, type SourceOf, type Wanted} from '../plan/planner.ts'
 import {formatReference} from '../reference.ts'
 
@@ -97,4 +97,3 @@ export function planFor(
 function pathOf(source: string): string {
   return source.slice(source.indexOf('/') + 1)
 }
-
