@@ -137,8 +137,16 @@ async function drain(options: ProxyOptions, engine: RelayEngine, log: Log): Prom
 }
 
 function warningsAbout(options: ProxyOptions): string[] {
-  if (!options.acceptProxy || options.trusted.length > 0) return []
-  return ['--accept-proxy without --trusted-cidr: no PROXY header will be honoured, those that come are taken off']
+  const warnings: string[] = []
+  if (options.acceptProxy && options.trusted.length === 0) {
+    warnings.push(
+      '--accept-proxy without --trusted-cidr: no PROXY header will be honoured, those that come are taken off',
+    )
+  }
+  if (options.engine === 'haproxy' && options.firstByteTimeout > 0) {
+    warnings.push('--first-byte-timeout is off: HAProxy has no such limit')
+  }
+  return warnings
 }
 
 function checks(

@@ -57,6 +57,10 @@ export class HaproxyEngine implements RelayEngine {
       {stdio: ['ignore', 'ignore', 'pipe']},
     )
     this.#master = master
+    // A second signal ends this process at once; nobody else would end HAProxy then.
+    const endWithUs = () => void master.kill('SIGTERM')
+    process.once('exit', endWithUs)
+    master.once('exit', () => process.off('exit', endWithUs))
     let words = ''
     master.stderr.on('data', (chunk: Buffer) => {
       words = (words + chunk.toString()).slice(-4096)

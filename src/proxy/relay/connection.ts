@@ -32,8 +32,8 @@ export class Connection implements LegOwner {
 
   constructor(port: RelayPort, accepted: Socket) {
     this.port = port
-    const {remoteAddress, remotePort, localAddress} = accepted
-    const [from, to] = [plainAddress(remoteAddress), plainAddress(localAddress)]
+    const {remoteAddress, remotePort} = accepted
+    const [from, to] = [plainAddress(remoteAddress), port.reached(accepted)]
     this.#source = from === undefined ? undefined : {address: from, port: remotePort ?? 0}
     this.#destination = to === undefined ? undefined : {address: to, port: port.spec.service}
     this.#client = new Leg(this, port.pool)

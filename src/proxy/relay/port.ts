@@ -1,13 +1,14 @@
 import {createServer, type AddressInfo, type Server, type Socket} from 'node:net'
 import {Deadlines, type Clock} from '../clock.ts'
-import type {ProxyVersion} from '../header/types.ts'
-import type {Endpoint} from '../header/types.ts'
+import {plainAddress} from '../header/address.ts'
+import type {Endpoint, ProxyVersion} from '../header/types.ts'
 import type {PortCounters} from '../metrics.ts'
 import type {PortSpec} from '../options.ts'
 import type {Occupancy} from '../engines/occupancy.ts'
 import {isTrusted, type Cidr} from '../trust.ts'
 import type {BufferPool} from './buffers.ts'
 import {Connection} from './connection.ts'
+import {setForAccepted} from './handle.ts'
 
 /** One address to try for a connection. */
 export interface Candidate {
@@ -57,6 +58,7 @@ export class RelayPort {
   readonly idle: Deadlines<Connection>
   readonly #shared: RelayShared
   #server: Server | undefined
+  #fixedAddress: string | undefined
 
   constructor(spec: PortSpec, counters: PortCounters, shared: RelayShared) {
     this.spec = spec
@@ -70,6 +72,11 @@ export class RelayPort {
       it.expired('first-byte'),
     )
     this.idle = new Deadlines(clock, shared.idleTimeout, (it) => it.expired('idle'))
+  }
+
+  /** The address that a client of this port has reached; asked of the system only where it may be one of several. */
+  reached(socket: Socket): string | undefined {
+    return this.#fixedAddress ?? plainAddress(socket.localAddress)
   }
 
   get clock(): Clock {
@@ -97,15 +104,15 @@ export class RelayPort {
    * Resolves with the port that was given (of use where `spec.listen` is 0), rejects with the system's error.
    */
   async listen(address: string, isShared: boolean): Promise<number> {
-    const server = createServer({
-      allowHalfOpen: true,
-      pauseOnConnect: true,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: this.keepAliveDelay,
-    })
+    const server = createServer({allowHalfOpen: true, pauseOnConnect: true})
     this.#server = server
-    server.on('connection', (socket) => this.#accept(socket))
+    this.#fixedAddress = isWildcard(address) ? undefined : plainAddress(address)
+    let isSet = false
+    server.on('listening', () => (isSet = setForAccepted(server, this.keepAliveDelay)))
+    server.on('connection', (socket) => {
+      if (!isSet) socket.setNoDelay(true).setKeepAlive(true, this.keepAliveDelay)
+      this.#accept(socket)
+    })
     return new Promise((resolve, reject) => {
       server.once('error', reject)
       server.listen(
@@ -218,4 +225,8 @@ export class RelayPort {
     const connection = new Connection(this, socket)
     if (!connection.isOver) open.add(connection)
   }
+}
+
+function isWildcard(address: string): boolean {
+  return address === '::' || address === '0.0.0.0'
 }

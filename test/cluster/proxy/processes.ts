@@ -101,6 +101,8 @@ export async function startProxy(
     `127.0.0.1:${health}`,
     '--drain-delay',
     '100ms',
+    '--drain-timeout',
+    '1s',
     '--workers',
     '1',
     '--listen',

@@ -1,8 +1,10 @@
+import {execFileSync} from 'node:child_process'
 import {once} from 'node:events'
 import {readFileSync} from 'node:fs'
 import type {Socket} from 'node:net'
 import {connect as connectTls} from 'node:tls'
 import {afterEach, describe, expect, test} from 'vitest'
+import {onPath} from '../bed/parts.ts'
 import {describeWithParts} from '../bed/suite.ts'
 import {ready, sleep, startProxy, until, type RunningProxy, type Served} from './processes.ts'
 import {
@@ -174,6 +176,28 @@ function relaySuite(engine: string, flags: readonly string[]): void {
       expect(await whole).toBe(400_000_000)
     })
 
+    test('both sides of a quiet connection are kept alive by TCP', async () => {
+      const target = await serve(live((socket) => socket.write('up')))
+      const {port} = await start(target.port, '--keep-alive', '77s')
+      const client = await dial(port)
+      await nextBytes(client)
+      await sleep(100)
+      const timers = (local: number, peer: number) =>
+        execFileSync(
+          onPath('ss') ?? '',
+          ['-tnoH', 'state', 'established', `( sport = :${local} or dport = :${peer} )`],
+          {
+            encoding: 'utf8',
+          },
+        )
+          .split('\n')
+          .filter((line) => line.includes(`:${local} `) || line.includes(`:${peer} `))
+          .map((line) => /timer:\(keepalive,1min1[0-9]sec/.test(line))
+      // The side towards the client is the one whose own port is ours; towards the target it is the one whose peer is the target.
+      expect(timers(port, target.port)).toEqual([true, true])
+      client.destroy()
+    })
+
     test('a target that restarts cuts its connections and takes new ones', async () => {
       const greet = (socket: Socket) => socket.write('hello')
       const first = keep(await live(greet))
@@ -257,8 +281,10 @@ function relaySuite(engine: string, flags: readonly string[]): void {
   })
 }
 
-relaySuite('node engine', [])
-relaySuite('node engine, two threads', ['--workers', '2'])
-await describeWithParts('HAProxy as engine', ['haproxy'], ({haproxy}) =>
+await describeWithParts('node as engine', ['ip'], () => {
+  relaySuite('node engine', [])
+  relaySuite('node engine, two threads', ['--workers', '2'])
+})
+await describeWithParts('HAProxy as engine', ['haproxy', 'ip'], ({haproxy}) =>
   relaySuite('haproxy engine', ['--engine', 'haproxy', '--haproxy', haproxy]),
 )

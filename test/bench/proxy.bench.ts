@@ -1,0 +1,161 @@
+import {spawn} from 'node:child_process'
+import {setTimeout as sleep} from 'node:timers/promises'
+import {requirePart} from '../cluster/bed/index.ts'
+import {freePorts, until, workFolder} from '../cluster/proxy/processes.ts'
+import {dial} from '../cluster/proxy/wire.ts'
+import {median, type Bench, type BenchRow} from './bench.ts'
+import {
+  ask,
+  buildLoad,
+  cpuSeconds,
+  goRelay,
+  haproxyRelay,
+  nginxRelay,
+  ours,
+  residentBytes,
+  withIdle,
+  type Relay,
+} from './proxy-load/relays.ts'
+
+const rounds = 3
+const gigabyte = 1_000_000_000
+
+/** One kind of work; `measure` gives a figure of one relay, smaller is better. */
+interface Work {
+  readonly name: string
+  readonly unit: string
+  readonly goal: string
+  readonly rounds: number
+  measure(relay: Relay, load: string): Promise<number>
+}
+
+const at = ({port}: Relay) => `127.0.0.1:${port}`
+
+/** CPU of the relay for `count` units of work, in `scale` units a second. */
+async function cpuFor(relay: Relay, count: number, scale: number, work: () => Promise<unknown>): Promise<number> {
+  const before = cpuSeconds(relay)
+  await work()
+  return ((cpuSeconds(relay) - before) / count) * scale
+}
+
+/** As many as the usual limit of 20,000 open files leaves room for in the Go relay, which holds four pipe ends beside its two sockets. */
+const idleConnections = 3000
+
+/** The p99 of each run that measured the p50. */
+const slowest = new Map<Relay, number[]>()
+
+const works: readonly Work[] = [
+  {
+    name: 'CPU per keep-alive request',
+    unit: 'µs',
+    goal: 'node ahead of Go, haproxy ahead of both',
+    rounds,
+    measure: (relay, load) => cpuFor(relay, 30_000, 1e6, () => ask(load, ['keepalive', at(relay), 20, 30_000, 0])),
+  },
+  {
+    name: 'CPU per connection',
+    unit: 'µs',
+    goal: 'node within 10 % of Go, haproxy ahead',
+    rounds,
+    measure: (relay, load) => cpuFor(relay, 4000, 1e6, () => ask(load, ['connect', at(relay), 10, 4000])),
+  },
+  {
+    name: 'CPU per GB',
+    unit: 'ms',
+    goal: 'node within 10 % of Go, haproxy ahead',
+    rounds,
+    measure: (relay, load) => cpuFor(relay, 2, 1e3, () => ask(load, ['bulk', at(relay), 2 * gigabyte])),
+  },
+  {
+    name: 'p50 at 1,000 requests a second',
+    unit: 'µs',
+    goal: '',
+    rounds,
+    measure: async (relay, load) => {
+      const {p50, p99} = await ask(load, ['keepalive', at(relay), 20, 2000, 1000])
+      slowest.set(relay, [...(slowest.get(relay) ?? []), p99])
+      return p50
+    },
+  },
+  {
+    name: 'p99 at 1,000 requests a second',
+    unit: 'µs',
+    goal: 'added latency below 1 ms',
+    rounds: 1,
+    measure: async (relay) => median(slowest.get(relay) ?? []),
+  },
+  {
+    name: `memory per idle connection (${idleConnections} of them)`,
+    unit: 'KB',
+    goal: 'node below 20 KB',
+    rounds: 1,
+    measure: async (relay, load) => {
+      const before = residentBytes(relay)
+      return withIdle(load, relay.port, idleConnections, async () => {
+        await sleep(2500)
+        return (residentBytes(relay) - before) / idleConnections / 1000
+      })
+    },
+  },
+]
+
+export const bench: Bench = {
+  title: 'Proxy: our engines against HAProxy, nginx stream and a plain Go relay, one worker each',
+  async run(progress) {
+    const {path: folder, remove} = workFolder()
+    const relays: Relay[] = []
+    const load = await buildLoad(folder)
+    const [backend = 0] = await freePorts(1)
+    const server = spawn(load, ['backend', `127.0.0.1:${backend}`], {stdio: 'ignore'})
+    try {
+      await until('the backend listens', () =>
+        dial(backend).then(
+          (socket) => Boolean(socket.destroy()),
+          () => false,
+        ),
+      )
+      const places = {folder, load, backend}
+      relays.push(await ours('node', places), await ours('haproxy', places), await goRelay(places))
+      relays.push(await haproxyRelay(await requirePart('haproxy'), places))
+      relays.push(await nginxRelay(await requirePart('nginx-stream'), places))
+      for (const relay of relays) await ask(load, ['connect', at(relay), 10, 2000])
+      const rows: BenchRow[] = []
+      for (const work of works) rows.push(...(await compare(work, relays, load, progress)))
+      return rows
+    } finally {
+      await Promise.all(relays.map((relay) => relay.stop()))
+      server.kill('SIGKILL')
+      remove()
+    }
+  },
+}
+
+/** Measures every relay in turn, round by round, and sets each of ours beside each peer. */
+async function compare(
+  work: Work,
+  relays: readonly Relay[],
+  load: string,
+  progress: (line: string) => void,
+): Promise<BenchRow[]> {
+  const values = new Map(relays.map((relay) => [relay, [] as number[]]))
+  for (let round = 0; round < work.rounds; round++) {
+    for (const relay of relays) {
+      const value = await work.measure(relay, load)
+      values.get(relay)?.push(value)
+      progress(`${work.name}: ${relay.name} ${value.toFixed(1)} ${work.unit}`)
+    }
+  }
+  const figure = (relay: Relay) => median(values.get(relay) ?? [])
+  const [node, haproxy, ...peers] = relays
+  return [node, haproxy].flatMap((own) =>
+    own === undefined
+      ? []
+      : peers.map((peer) => ({
+          work: work.name,
+          ours: `${own.name}: ${figure(own).toFixed(1)} ${work.unit}`,
+          peer: `${peer.name}: ${figure(peer).toFixed(1)} ${work.unit}`,
+          ratio: figure(own) / figure(peer),
+          goal: work.goal,
+        })),
+  )
+}
