@@ -121,7 +121,7 @@ export class RegistryClient {
       now: this.#options.now ?? Date.now,
       warn: (message) => this.warn(message),
     })
-    const state = new RegistryHost(host, origin, new Gate(this.#options.inFlight ?? 48), authorizer)
+    const state = new RegistryHost(host, origin, new Gate(this.#options.inFlight ?? 32), authorizer)
     this.#hosts.set(host, state)
     return state
   }

@@ -1,6 +1,6 @@
 import {writeFile} from 'node:fs/promises'
 import {SrcipError} from '../../model/errors.ts'
-import type {MirrorPlan} from '../../model/mirror-plan.ts'
+import type {MirrorPlan} from '../../model/mirror.ts'
 import {makePlan} from '../../registry/mirror/plan.ts'
 import type {SessionFlags} from './flags.ts'
 import type {CommandContext} from './run-copy.ts'

@@ -53,6 +53,8 @@ export class Transport {
   readonly #active = new Set<ClientRequest>()
   readonly #bulk = new Set<(error: Error) => void>()
   readonly #reach = new Map<string, Reach>()
+  /** Proxy of each origin: the rules are read once, not for every request. */
+  readonly #proxies = new Map<string, URL | undefined>()
   #stopped: Error | undefined
   /** Requests sent so far. */
   requests = 0
@@ -100,7 +102,7 @@ export class Transport {
    * @returns false where that is not possible or the answer is not the plain one; nothing has reached the sink then
    */
   async readBulk(request: Omit<BulkRequest, 'connectTimeout' | 'onOpen'>, sink: BulkSink): Promise<boolean> {
-    if (request.url.protocol !== 'http:' || this.#options.proxies.proxyFor(request.url) !== undefined) return false
+    if (request.url.protocol !== 'http:' || this.#proxyFor(request.url) !== undefined) return false
     if (this.#stopped !== undefined) throw this.#stopped
     this.requests++
     let ending: ((error: Error) => void) | undefined
@@ -116,11 +118,17 @@ export class Transport {
     }
   }
 
+  #proxyFor(url: URL): URL | undefined {
+    const {origin} = url
+    if (!this.#proxies.has(origin)) this.#proxies.set(origin, this.#options.proxies.proxyFor(url))
+    return this.#proxies.get(origin)
+  }
+
   async #attempt(request: TransportRequest): Promise<IncomingMessage> {
     if (this.#stopped !== undefined) throw this.#stopped
     const {url, chosenBy} = request
     if (chosenBy !== undefined) refuseLiteral(chosenBy.reach, chosenBy.registry, url.hostname)
-    const proxy = this.#options.proxies.proxyFor(url)
+    const proxy = this.#proxyFor(url)
     const secure = url.protocol === 'https:'
     const plainProxy = proxy !== undefined && !secure ? proxy : undefined
     const headers: Record<string, string> = {'user-agent': this.#options.userAgent, ...request.headers}
@@ -207,7 +215,7 @@ export class Transport {
     const key = `${url.protocol === 'https:' ? url.origin : (proxy?.origin ?? url.origin)} ${proxy?.href ?? ''} ${chosenBy === undefined ? '' : `${chosenBy.registry} ${chosenBy.reach}`}`
     const known = this.#agents.get(key)
     if (known !== undefined) return known
-    const pool = {keepAlive: true, maxSockets: this.#options.connections ?? 64, scheduling: 'lifo' as const}
+    const pool = {keepAlive: true, maxSockets: this.#options.connections ?? 40, scheduling: 'lifo' as const}
     const lookup =
       chosenBy === undefined || proxy !== undefined ? undefined : guardedLookup(chosenBy.reach, chosenBy.registry)
     const secure = url.protocol === 'https:'

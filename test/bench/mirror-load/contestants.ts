@@ -13,6 +13,8 @@ export interface Job {
   readonly names: readonly string[]
   /** Believe manifests that are there (what crane and regctl do). */
   readonly trust: boolean
+  /** A second run with nothing to do. */
+  readonly again: boolean
 }
 
 export interface Usage {
@@ -86,12 +88,29 @@ export function regctl(path: string): Contestant {
   }
 }
 
-/** One process for all: `sync` from a list. */
+/**
+ * One process for all, `sync` from a list. Its second run compares manifests only, so the row in which everything is walked
+ * is run with `copy`, which walks.
+ */
 export function skopeo(path: string): Contestant {
   return {
     name: 'skopeo',
-    again: 'walks',
-    command: ({source, target, prefix, names}, folder) => {
+    again: 'both',
+    command: ({source, target, prefix, names, again, trust}, folder) => {
+      if (again && !trust) {
+        const flags = '--all --preserve-digests --src-tls-verify=false --dest-tls-verify=false'
+        const last = (name: string): string => name.split('/').at(-1) ?? name
+        return [
+          'sh',
+          '-c',
+          names
+            .map(
+              (name) =>
+                `${path} --insecure-policy copy ${flags} docker://${source}/${name}:1 docker://${target}/${prefix}/${last(name)}:1`,
+            )
+            .join(' && '),
+        ]
+      }
       const list = join(folder, 'skopeo.yml')
       writeFileSync(
         list,
@@ -102,7 +121,6 @@ export function skopeo(path: string): Contestant {
         '--insecure-policy',
         'sync',
         '--all',
-        '--scoped',
         '--preserve-digests',
         '--dest-tls-verify=false',
         '--src',
