@@ -1,7 +1,8 @@
 import {availableParallelism} from 'node:os'
+import {isMainThread} from 'node:worker_threads'
 import {Flags, type Interfaces} from '@oclif/core'
 import {SrcipCommand} from '../cli/command.ts'
-import {durationFlag} from '../cli/flags.ts'
+import {durationFlag, noDefault} from '../cli/flags.ts'
 import {flagTable, flagVariable, type FlagRow} from '../proxy/flag-table.ts'
 import type {ProxyFlags} from '../proxy/parse-options.ts'
 
@@ -21,6 +22,7 @@ function toFlag(row: FlagRow) {
         multiple: true,
         multipleNonGreedy: true,
         default: [...row.default],
+        ...(row.default.length === 0 ? {defaultHelp: noDefault} : {}),
       })
     case 'choice':
       return Flags.string({...common, options: [...row.options], default: row.default})
@@ -45,10 +47,12 @@ export default class Proxy extends SrcipCommand {
   static override flags: Interfaces.FlagInput = Object.fromEntries(flagTable.map((row) => [row.name, toFlag(row)]))
 
   async run(): Promise<void> {
-    const {flags} = await this.parse(Proxy)
-    const {parseProxyOptions, superviseProxy, jsonLog} = await import('../proxy/index.ts')
-    const options = parseProxyOptions(flags as unknown as ProxyFlags, availableParallelism())
+    const {parseProxyOptions, superviseProxy, jsonLog, readOuroborosFlags, ouroborosNotice} =
+      await import('../proxy/index.ts')
     const log = jsonLog((line) => process.stderr.write(line))
-    await superviseProxy(options, {log, signal: this.interruption.signal})
+    const compat = readOuroborosFlags(this.argv, process.env)
+    if (compat && isMainThread) log('compat', ouroborosNotice)
+    const flags = compat ?? ((await this.parse(Proxy)).flags as unknown as ProxyFlags)
+    await superviseProxy(parseProxyOptions(flags, availableParallelism()), {log, signal: this.interruption.signal})
   }
 }

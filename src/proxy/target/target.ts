@@ -60,6 +60,8 @@ export class Target {
   #resolveError: string | undefined = 'was not resolved yet'
   readonly #loops = new Set<number>()
   #isStopped = false
+  /** Number of the loops that count; earlier ones end. */
+  #run = 0
   #cancel: (() => void)[] = []
   #routes: readonly Route[] = []
 
@@ -71,8 +73,9 @@ export class Target {
 
   /** Resolves and probes once, then goes on by itself. */
   async start(): Promise<void> {
-    await this.#resolveLoop()
-    await this.#probeLoop()
+    const run = ++this.#run
+    await this.#resolveLoop(run)
+    await this.#probeLoop(run)
   }
 
   stop(): void {
@@ -168,7 +171,7 @@ export class Target {
     this.#ports.changed()
   }
 
-  async #resolveLoop(): Promise<void> {
+  async #resolveLoop(run: number): Promise<void> {
     try {
       const found = [...new Set(await this.#ports.resolve(this.#options.to))].toSorted()
       if (found.length === 0) throw new Error('has no address')
@@ -189,7 +192,7 @@ export class Target {
     }
     const pause =
       this.#resolveError === undefined ? this.#options.resolveInterval : Math.min(hurry, this.#options.resolveInterval)
-    this.#later(pause, () => void this.#resolveLoop())
+    this.#later(run, pause, () => void this.#resolveLoop(run))
   }
 
   #isCurrent(key: string): boolean {
@@ -219,14 +222,14 @@ export class Target {
    * One round for every address and port. In `auto` a slow answer delays nobody else: each is asked again only when its own probe is over. In `always` the
    * next round waits for this one, and comes sooner while something is wrong.
    */
-  async #probeLoop(): Promise<void> {
+  async #probeLoop(run: number): Promise<void> {
     const {mode, probeInterval, ports} = this.#options
     const round = Promise.all(ports.flatMap((spec) => this.#addresses.map((address) => this.#probeOne(address, spec))))
-    if (mode === 'auto') this.#later(probeInterval, () => void this.#probeLoop())
+    if (mode === 'auto') this.#later(run, probeInterval, () => void this.#probeLoop(run))
     await round
     if (mode === 'auto') return
     const pause = this.causes().length > 0 ? Math.min(hurry, probeInterval) : probeInterval
-    this.#later(pause, () => void this.#probeLoop())
+    this.#later(run, pause, () => void this.#probeLoop(run))
   }
 
   async #probeOne(address: string, spec: PortSpec): Promise<void> {
@@ -274,8 +277,9 @@ export class Target {
     return judge(before, withHeader, await ask(spec.probe, true))
   }
 
-  #later(milliseconds: number, action: () => void): void {
-    if (this.#isStopped) return
+  #later(run: number, milliseconds: number, action: () => void): void {
+    // A loop that `hurry` has replaced while it waited for an answer ends here.
+    if (this.#isStopped || run !== this.#run) return
     const cancel = this.#ports.clock.after(milliseconds, () => {
       this.#cancel = this.#cancel.filter((other) => other !== cancel)
       if (!this.#isStopped) action()

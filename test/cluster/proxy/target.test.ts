@@ -321,6 +321,34 @@ describe('life of the proxy', () => {
     }
   })
 
+  test('a call in the words of ouroboros works, and says what it does not promise', async () => {
+    const target = keep(await headerBackend((socket) => socket.write('hello')))
+    const [port = 0, health = 0] = await freePorts(2)
+    const words = [
+      `-listen-http=127.0.0.1:${port}`,
+      '-listen-https=',
+      `--listen-health=127.0.0.1:${health}`,
+      '--target-host',
+      '127.0.0.1',
+    ]
+    const proxy = keep(
+      run(process.execPath, [program, ...words, '--target-http-port', String(target.port), '--shutdown-grace=500ms']),
+    )
+    const ask = (path: string) =>
+      fetch(`http://127.0.0.1:${health}${path}`).then(
+        ({status}) => status,
+        () => 0,
+      )
+    await until('ready', async () => (await ask('/readyz')) === 200)
+    expect(await ask('/healthz')).toBe(200)
+    const client = await dial(port)
+    expect((await nextBytes(client)).toString()).toBe('hello')
+    client.destroy()
+    expect(proxy.lines.filter((line) => line.includes('compat ouroboros')).length).toBe(1)
+    proxy.signal('SIGTERM')
+    expect(await proxy.ended).toBe(0)
+  })
+
   test('limits: first byte, off per port, and idle', async () => {
     const target = keep(await headerBackend((socket) => socket.on('data', (chunk: Buffer) => socket.write(chunk))))
     const proxy = keep(

@@ -7,7 +7,12 @@ import {ManualClock} from '../../../support/manual-clock.ts'
 import {proxyFlags} from '../../../support/proxy-flags.ts'
 
 /** A target whose name and receivers a test plays. */
-function play(flags: Partial<ProxyFlags>, names: () => readonly string[], answer: (order: ProbeOrder) => Outcome) {
+function play(
+  flags: Partial<ProxyFlags>,
+  names: () => readonly string[],
+  answer: (order: ProbeOrder) => Outcome,
+  delay = 0,
+) {
   const clock = new ManualClock()
   const orders: {at: number; order: ProbeOrder}[] = []
   const target = new Target(
@@ -17,6 +22,7 @@ function play(flags: Partial<ProxyFlags>, names: () => readonly string[], answer
       resolve: async () => names(),
       probe: async (order) => {
         orders.push({at: clock.now(), order})
+        if (delay > 0) await new Promise<void>((resolve) => clock.after(delay, resolve))
         return answer(order)
       },
       localAddresses: () => new Set(['10.244.0.9']),
@@ -154,6 +160,27 @@ describe('always', () => {
     expect(orders.map(({order}) => [order.kind, order.version])).toEqual([['tcp', undefined]])
     target.stop()
   })
+})
+
+test('an outage does not multiply the loops, however often connections ask to hurry', async () => {
+  const {clock, target, orders} = play(
+    {'probe-interval': 2000},
+    () => ['10.244.0.1'],
+    () => 'unreachable',
+    900,
+  )
+  void target.start()
+  for (let step = 0; step < 200; step++) {
+    await clock.advance(100)
+    target.hurry()
+  }
+  await clock.advance(2000)
+  // The loop of the name, and either the next round or a probe on its way.
+  expect(clock.pending).toBeLessThanOrEqual(2)
+  const count = orders.length
+  await clock.advance(20_000)
+  expect(orders.length - count).toBeLessThanOrEqual(11)
+  target.stop()
 })
 
 describe('itself', () => {
