@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 // Plugin entry. No top-level await around the run: a reader that closes the pipe early must not become exit 13 (style.md F5).
 import {existsSync, readFileSync} from 'node:fs'
-import {enableCompileCache} from 'node:module'
+import module from 'node:module'
 
-enableCompileCache()
+/** Oldest Node that runs the bundle; the same stands in `engines` of package.json. */
+const oldestNode = [22, 20]
+
+module.enableCompileCache?.() // absent in Node 20, which must get as far as the message below
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error) => {
@@ -16,7 +19,13 @@ const argv = process.argv.slice(2)
 const root = new URL('..', import.meta.url)
 const caller = process.env.HELM_PLUGIN_DIR ? 'helm srcip' : 'kubectl srcip'
 
-if (!existsSync(new URL('dist/main.js', root))) {
+if (isTooOld(process.versions.node)) {
+  process.stderr.write(
+    `error: ${caller} needs Node ${oldestNode.join('.')} or newer, this is Node ${process.versions.node} (${process.execPath})\n` +
+      '  install a newer one (https://nodejs.org) and put it first on PATH\n',
+  )
+  process.exitCode = 32
+} else if (!existsSync(new URL('dist/main.js', root))) {
   process.stderr.write('error: this checkout is not built\n  npm run build\n')
   process.exitCode = 1
 } else if (!answeredFromFiles()) {
@@ -24,6 +33,11 @@ if (!existsSync(new URL('dist/main.js', root))) {
     process.stderr.write(`error: this is a bug in srcip: ${error.stack}\n`)
     process.exitCode = 1
   })
+}
+
+function isTooOld(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])
 }
 
 /** `--version`, root help and completion need nothing but files that the build wrote; oclif would cost 0.1 s. */

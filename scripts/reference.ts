@@ -8,7 +8,7 @@ interface Flag {
   readonly summary?: string
   readonly description?: string
   readonly options?: readonly string[]
-  readonly default?: unknown
+  readonly default?: string | number | boolean | readonly string[]
   readonly helpValue?: string
   readonly helpGroup?: string
   readonly multiple?: boolean
@@ -41,10 +41,11 @@ const shared = new Set(['KUBERNETES', 'OUTPUT'])
 
 function flagRow(flag: Flag): string {
   const value = flag.type === 'boolean' ? '' : ` ${flag.options?.join('\\|') ?? flag.helpValue ?? 'VALUE'}`
+  const summary = flag.summary ?? flag.description ?? ''
   const notes = [
-    flag.summary ?? flag.description ?? '',
-    flag.multiple === true ? 'may be repeated' : '',
-    flag.default === undefined || flag.type === 'boolean' ? '' : `default \`${JSON.stringify(flag.default)}\``,
+    summary,
+    flag.multiple === true && !summary.includes('may be repeated') ? 'may be repeated' : '',
+    flag.default === undefined || flag.type === 'boolean' ? '' : `default \`${String(flag.default)}\``,
     flag.env === undefined ? '' : `also \`${flag.env}\``,
   ].filter((note) => note !== '' && note !== undefined)
   return `| ${flag.char === undefined ? '' : `\`-${flag.char}\`, `}\`--${flag.name}${value.replaceAll('\\|', '|').replaceAll('|', '\\|')}\` | ${notes.join('; ').replaceAll('|', '\\|')} |`

@@ -32,6 +32,9 @@ export function durationFlag(
   })()
 }
 
+/** For flags whose default is the empty list: the help names no default instead of an empty one. */
+export const noDefault = async (): Promise<undefined> => undefined
+
 const cluster = 'KUBERNETES'
 
 /** kubectl's own connection flags, letter for letter (style: users have them in their fingers). */

@@ -11,6 +11,7 @@ export function suggestCommands(argv: readonly string[], lines: readonly string[
     commands: Record<string, unknown>
   }
   const typed = argv.filter((word) => !word.startsWith('-')).slice(0, 2)
+  if (typed.length === 0) return [`error: nonexistent flag: ${argv[0] ?? ''}`, '  add --help to see all commands']
   const names = nearest(typed, Object.keys(manifest.commands))
   const text = typed.join(' ')
   return [

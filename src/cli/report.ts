@@ -19,7 +19,7 @@ export function reportError(error: unknown, options: {readonly verbosity: number
     return describe(error.code, error.exitCode, error.message, error.hints, error, options.verbosity)
   if (error instanceof Errors.CLIError) {
     const [message = '', ...rest] = error.message.replaceAll('\nSee more help with --help', '').split('\n')
-    const text = [lowerFirst(message), ...rest].join('\n')
+    const text = missingArguments(message, rest) ?? [lowerFirst(message), ...rest].join('\n')
     return describe(
       'Usage',
       2,
@@ -38,6 +38,13 @@ export function reportError(error: unknown, options: {readonly verbosity: number
     error,
     options.verbosity,
   )
+}
+
+/** oclif lists missing arguments as a table with a note on flags; one line with the names as the help writes them says it all. */
+function missingArguments(message: string, rest: readonly string[]): string | undefined {
+  if (!/^Missing \d+ required args?:$/.test(message)) return undefined
+  const rows = rest.slice(0, rest.includes('') ? rest.indexOf('') : rest.length)
+  return `missing ${rows.map((row) => (row.split(' ', 1)[0] ?? '').toUpperCase()).join(', ')}`
 }
 
 function describe(

@@ -48,6 +48,10 @@ async function readAll(stream: AsyncIterable<Uint8Array>, name: string): Promise
  * kill at any moment) finds the old bytes or the new ones. A symlink is followed, mode and owner stay.
  */
 export async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
+  if (path === '-')
+    throw new SrcipError('Usage', '--in-place needs a file: stdin cannot be written back', {
+      hints: ['leave --in-place out: the new text goes to stdout'],
+    })
   try {
     const target = await realpath(path)
     const {mode, uid, gid} = await stat(target)

@@ -1,8 +1,17 @@
 import {Flags} from '@oclif/core'
-import {durationFlag, kubeFlags} from '../cli/flags.ts'
+import {durationFlag, kubeFlags, noDefault} from '../cli/flags.ts'
 
-const list = (summary: string, env: string) =>
-  Flags.string({summary, env, multiple: true, multipleNonGreedy: true, delimiter: ',', default: []})
+const list = (summary: string, env: string, helpValue: string) =>
+  Flags.string({
+    summary,
+    env,
+    helpValue,
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    default: [],
+    defaultHelp: noDefault,
+  })
 
 /** Flags of `srcip run`, each also an environment variable, as a Deployment sets them. */
 export const runFlags = {
@@ -32,11 +41,16 @@ export const runFlags = {
     delimiter: ',',
     default: ['ingresses'],
     summary: 'sources that readiness waits for',
+    helpValue: 'SOURCE',
     env: 'SRCIP_REQUIRE_SOURCE',
   }),
-  'ingress-class': list('take Ingresses of these classes only: names or spec.controller values', 'SRCIP_INGRESS_CLASS'),
-  host: list('publish this name too; may be repeated', 'SRCIP_HOST'),
-  exclude: list('never publish this name; *.SUFFIX for all below; may be repeated', 'SRCIP_EXCLUDE'),
+  'ingress-class': list(
+    'take Ingresses of these classes only: names or spec.controller values',
+    'SRCIP_INGRESS_CLASS',
+    'CLASS',
+  ),
+  host: list('publish this name too; may be repeated', 'SRCIP_HOST', 'NAME'),
+  exclude: list('never publish this name; *.SUFFIX for all below; may be repeated', 'SRCIP_EXCLUDE', 'NAME'),
   wildcards: Flags.boolean({summary: 'publish wildcard hosts (CoreDNS 1.8.4 or newer)', env: 'SRCIP_WILDCARDS'}),
   before: Flags.boolean({summary: "stand before an operator's rule that catches a host", env: 'SRCIP_BEFORE'}),
   'write-to': Flags.option({
@@ -77,10 +91,15 @@ export const runFlags = {
     helpValue: 'SECONDS',
     env: 'SRCIP_EXTERNAL_DNS_TTL',
   }),
-  'external-dns-label': list('label of that object, KEY=VALUE; may be repeated', 'SRCIP_EXTERNAL_DNS_LABEL'),
+  'external-dns-label': list(
+    'label of that object, KEY=VALUE; may be repeated',
+    'SRCIP_EXTERNAL_DNS_LABEL',
+    'KEY=VALUE',
+  ),
   'external-dns-annotation': list(
     'annotation of that object, KEY=VALUE; may be repeated',
     'SRCIP_EXTERNAL_DNS_ANNOTATION',
+    'KEY=VALUE',
   ),
   'dns-service': Flags.string({
     summary: 'the DNS Service, where there are several',

@@ -1,4 +1,4 @@
-import type {CorednsPlan, CorednsResult, CorednsTextChange} from '../model/coredns-plan.ts'
+import type {CorednsPlan, CorednsResult, CorednsSource, CorednsTextChange} from '../model/coredns-plan.ts'
 import {layoutTable, printable} from './table.ts'
 import {unifiedDiff} from './unified-diff.ts'
 import type {View, ViewOptions} from './view.ts'
@@ -28,6 +28,11 @@ export function corednsPlanView(texts: readonly CorednsTextChange[]): View<Cored
   }
 }
 
+/** Where a text was read: the object and its key, or the file (which has no keys). */
+export function sourceLine(source: CorednsSource): string {
+  return `source: ${source.object === undefined ? (source.file ?? '') : `${source.object} key ${source.key}`}`
+}
+
 function planTable(plan: CorednsPlan, options: ViewOptions): string {
   const rows = plan.hosts.map(({name, target, form, block}) => [
     name,
@@ -40,8 +45,7 @@ function planTable(plan: CorednsPlan, options: ViewOptions): string {
   if (!options.wide) return `${table}${summaryOf(plan)}\n`
   const wide = [
     ...plan.sources.map(
-      (source) =>
-        `source: ${source.object ?? source.file ?? ''} key ${source.key}${source.resourceVersion === undefined ? '' : ` at ${source.resourceVersion}`}`,
+      (source) => `${sourceLine(source)}${source.resourceVersion === undefined ? '' : ` at ${source.resourceVersion}`}`,
     ),
     `CoreDNS ${plan.coredns.version}, cluster domain ${plan.coredns.clusterDomain}`,
     `reload hash: ${plan.hash.sha512 ?? `unknown${plan.hash.unknown.length === 0 ? '' : ` (${plan.hash.unknown.join(', ')})`}`}`,

@@ -1,4 +1,5 @@
 import type {CorednsLint, CorednsQuery, CorednsShow} from '../model/coredns-view.ts'
+import {sourceLine} from './coredns-plan.ts'
 import {layoutTable, printable} from './table.ts'
 import type {View} from './view.ts'
 
@@ -21,7 +22,7 @@ export const corednsShowView: View<CorednsShow> = {
       ]),
     )
     const facts = [
-      ...show.sources.map((source) => `source: ${source.object ?? source.file ?? ''} key ${source.key}`),
+      ...show.sources.map(sourceLine),
       ...(show.service === undefined ? [] : [`service: ${show.service}`]),
       `CoreDNS ${show.coredns.version}, cluster domain ${show.coredns.clusterDomain === '' ? 'unknown' : show.coredns.clusterDomain}, reload ${show.reload ? 'on' : 'off'}`,
       ...(show.owner === undefined ? [] : [`owner: ${show.owner.title}, an edit lasts ${show.owner.lasts}`]),
@@ -71,7 +72,7 @@ export const corednsLintView: View<CorednsLint> = {
   table(report, options) {
     if (report.findings.length === 0) return 'no findings\n'
     const rows = report.findings.map((finding) => [
-      `${finding.file === '' ? '' : `${finding.file}:`}${finding.line}${finding.column === 0 ? '' : `:${finding.column}`}`,
+      `${finding.file === '' ? '' : `${finding.file}:`}${finding.line === 0 ? '-' : finding.line}${finding.column === 0 ? '' : `:${finding.column}`}`,
       finding.severity,
       finding.id,
       finding.message,

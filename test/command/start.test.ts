@@ -1,4 +1,4 @@
-import {execFileSync} from 'node:child_process'
+import {execFileSync, spawnSync} from 'node:child_process'
 import {readFileSync} from 'node:fs'
 import {fileURLToPath} from 'node:url'
 import {expect, test} from 'vitest'
@@ -62,6 +62,9 @@ test.each([
   [['version', '-o', 'xml'], 'error: expected --output=xml to be one of: table, json, yaml'],
   [['version', '--nope'], 'error: nonexistent flag: --nope'],
   [['versoin'], 'error: no command is called "versoin"\n  did you mean: version?'],
+  [['-v'], 'error: nonexistent flag: -v\n  add --help to see all commands\n'],
+  [['coredns', 'query'], 'error: missing NAME\n  add --help to see how the command is used\n'],
+  [['coredns', 'apply', '-f', '-', '--in-place', '--host', 'shop.example.org'], 'error: --in-place needs a file'],
   [['nothing', 'like', 'it'], 'error: no command is called "nothing like"\n  add --help'],
 ])('%j is a usage error with nothing on stdout', async (argv, message) => {
   const {exitCode, stdout, stderr} = await srcip(argv)
@@ -114,4 +117,35 @@ test('kubectl finds commands and flags by completion', () => {
     execFileSync(process.execPath, [`${root}bin/complete.js`, ...words], {encoding: 'utf8'})
   expect(complete(['versi'])).toBe('version\tPrint the version of this tool and of the documents it writes\n:4\n')
   expect(complete(['version', '-o', 'j'])).toBe('json\n:4\n')
+})
+
+test.each(['20.20.2', '22.19.0'])('Node %s is named in two lines, not in a stack of the loader', (version) => {
+  const old = `Object.defineProperty(process, 'versions', {value: {...process.versions, node: '${version}'}})
+    const module = process.getBuiltinModule('node:module')
+    delete module.enableCompileCache
+    module.syncBuiltinESMExports()`
+  for (const entry of ['run.js', 'complete.js']) {
+    const {status, stdout, stderr} = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(old)}`, `${root}bin/${entry}`, 'version'],
+      {encoding: 'utf8'},
+    )
+    expect({status, stdout}).toEqual({status: 32, stdout: ''})
+    expect(stderr).toBe(
+      `error: kubectl srcip needs Node 22.20 or newer, this is Node ${version} (${process.execPath})\n` +
+        '  install a newer one (https://nodejs.org) and put it first on PATH\n',
+    )
+  }
+})
+
+test('the oldest Node of bin/run.js is that of package.json', () => {
+  const {engines} = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {engines: {node: string}}
+  expect(readFileSync(`${root}bin/run.js`, 'utf8')).toContain(
+    `oldestNode = [${engines.node.replace('>=', '').split('.').join(', ')}]`,
+  )
+})
+
+test('flags without a default show none', async () => {
+  for (const command of ['run', 'proxy'])
+    expect((await srcip([command, '--help'])).stdout).not.toMatch(/default: ?[,\]]/)
 })

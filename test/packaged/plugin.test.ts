@@ -113,3 +113,19 @@ await describeWithParts('through the real kubectl', ['kubectl'], ({kubectl}) => 
     expect(stdout).toContain('version\tPrint the version')
   })
 })
+
+await describeWithParts('through the real Helm', ['helm'], ({helm}) => {
+  test('helm plugin install of a checkout gives helm srcip, exit codes included', async () => {
+    const env = {
+      HELM_DATA_HOME: join(work, 'helm'),
+      PATH: `${join(process.execPath, '..')}:${process.env['PATH'] ?? ''}`,
+    }
+    expect(await call(helm, ['plugin', 'install', root], env)).toMatchObject({exitCode: 0})
+    const {version} = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {version: string}
+    expect((await call(helm, ['plugin', 'list'], env)).stdout).toMatch(new RegExp(`^srcip\\s+${version}\\s`, 'm'))
+    expect((await call(helm, ['srcip', '--help'], env)).stdout).toContain('$ helm srcip [COMMAND]')
+    const refused = await call(helm, ['srcip', 'coredns', 'plan', '-f', '/nonexistent', '--host', 'a.example.org'], env)
+    expect(refused).toMatchObject({exitCode: 2, stdout: ''})
+    expect(refused.stderr).toContain('error: cannot read /nonexistent')
+  })
+})
