@@ -10,18 +10,26 @@ export interface ArchivePart {
   readonly size: number
 }
 
-function diskError(error: unknown, path: string, what: string): SrcipError {
+const diskReasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EFBIG: 'the file may not grow any further',
+}
+
+/** An error of the file system as a person needs it. */
+export function diskError(error: unknown, path: string, what: string): SrcipError {
   const {code} = error as NodeJS.ErrnoException
-  const full = code === 'ENOSPC' || code === 'EDQUOT'
-  return new SrcipError(
-    'Precondition',
-    `${path} cannot be ${what}: ${full ? 'the disk is full' : (code ?? String(error))}`,
-    {
-      object: path,
-      cause: error,
-      hints: full ? ['free some space and run the same command again: what is complete is kept'] : [],
-    },
-  )
+  const reason = code === undefined ? undefined : diskReasons[code]
+  return new SrcipError('Precondition', `${path} cannot be ${what}: ${reason ?? code ?? String(error)}`, {
+    object: path,
+    cause: error,
+    hints:
+      reason === undefined
+        ? []
+        : [
+            'make room (--split for a disk that takes small files only) and run the same command again: what is complete is kept',
+          ],
+  })
 }
 
 /**

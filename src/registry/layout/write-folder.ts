@@ -7,18 +7,15 @@ import type {ContentSource} from '../copy/source.ts'
 import {verified} from '../download.ts'
 import type {Descriptor} from '../manifest.ts'
 import {forEach} from '../plan/planner.ts'
+import {NetworkFault} from '../http/network-fault.ts'
 import {type ArchiveContent, blobPath} from './content.ts'
+import {diskError} from './parted-file.ts'
 
-function diskError(error: unknown, path: string): SrcipError {
-  if (error instanceof SrcipError) return error
-  const {code, message} = error as NodeJS.ErrnoException
-  if (code === undefined || !/^E[A-Z]+$/.test(code)) throw error
-  const full = code === 'ENOSPC' || code === 'EDQUOT'
-  return new SrcipError('Precondition', `${path} cannot be written: ${full ? 'the disk is full' : code}`, {
-    object: path,
-    cause: new Error(message),
-    hints: ['run the same command again: what is complete is kept'],
-  })
+/** Faults of the file system get a name; everything else (a source that fails) passes as it is. */
+function asDiskError(error: unknown, path: string): unknown {
+  const {code} = error as NodeJS.ErrnoException
+  const ofTheDisk = !(error instanceof SrcipError) && !(error instanceof NetworkFault) && /^E[A-Z]+$/.test(code ?? '')
+  return ofTheDisk ? diskError(error, path, 'written') : error
 }
 
 /** Writes a file under a temporary name, makes it durable, renames it: no half file under a final name. */
@@ -39,7 +36,7 @@ async function writeDurably(path: string, write: (handle: FileHandle) => Promise
   } catch (error) {
     await handle?.close().catch(() => {})
     await rm(unfinished, {force: true}).catch(() => {})
-    throw diskError(error, path)
+    throw asDiskError(error, path)
   }
 }
 
@@ -62,7 +59,7 @@ export async function writeFolder(
   try {
     for (const algorithm of algorithms) await mkdir(join(path, 'blobs', algorithm), {recursive: true})
   } catch (error) {
-    throw diskError(error, path)
+    throw asDiskError(error, path)
   }
   for (const {digest, bytes} of content.manifests) {
     const file = join(path, blobPath(digest))

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import {join} from 'node:path'
+import {fileURLToPath} from 'node:url'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {mirror, run} from './command.ts'
 import {faultProxy} from './fault-proxy.ts'
@@ -229,6 +230,20 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
       ['127.0.0.1:1'],
     )
     expect({code: gone.exitCode, there: existsSync(at('never.tar'))}).toEqual({code: 30, there: false})
+  })
+
+  test('a file that may not grow and a folder that may not be written are named, nothing half has the name', async () => {
+    const entry = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
+    const command = `ulimit -f 2000; exec ${process.execPath} ${entry} mirror export ${at('full.tar')} --plan-file ${lock} --plain-http ${source.host}`
+    const full = await run('bash', ['-c', command], {HOME: '/nonexistent'})
+    expect({code: full.code, there: existsSync(at('full.tar'))}).toEqual({code: 32, there: false})
+    expect(full.stderr).toContain('full.tar.part cannot be written: the file may not grow any further')
+    expect(await exported('full.tar')).toMatchObject({exitCode: 0})
+    expect(await mirror(['inspect', at('full.tar')])).toMatchObject({exitCode: 0})
+    expect(await mirror(['export', '/proc/nowhere.tar', '--plan-file', lock], [source.host])).toMatchObject({
+      exitCode: 32,
+      stderr: expect.stringContaining('/proc/nowhere.tar.part cannot be written'),
+    })
   })
 
   test.each([
