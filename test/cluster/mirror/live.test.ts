@@ -66,7 +66,7 @@ await describeWith('with a live API server', ['registry-3', 'kube-apiserver', 'e
   })
 
   async function node(name: string, containerRuntimeVersion: string, osImage: string): Promise<void> {
-    await client.create(resources.nodes, {apiVersion: 'v1', kind: 'Node', metadata: {name}} as never)
+    await client.create(resources.nodes, {apiVersion: 'v1', kind: 'Node', metadata: {name}})
     const nodeInfo = {
       containerRuntimeVersion,
       osImage,
@@ -98,7 +98,7 @@ await describeWith('with a live API server', ['registry-3', 'kube-apiserver', 'e
       metadata: {name, namespace: 'default'},
       type,
       data: {[String(key)]: Buffer.from(JSON.stringify(value)).toString('base64')},
-    } as never)
+    })
   }
 
   /** The kubelet's part: containers of check Pods get their image, or do not. */
@@ -233,7 +233,7 @@ await describeWith('with a live API server', ['registry-3', 'kube-apiserver', 'e
         containers: [{name: 'app', image: `${source.host}/acme/app:1.0@${app.digest}`}],
       },
     }
-    await client.create(resources.pods, pod as never)
+    await client.create(resources.pods, pod)
     const planned = await mirror(['plan', '--from-cluster', '-o', 'json'], [source.host], env())
     const {items} = JSON.parse(planned.stdout) as {items: {source: string; digest: string; foundIn: string[]}[]}
     expect(items.map(({source: from, digest, foundIn}) => [from, digest, foundIn])).toEqual([
