@@ -23,7 +23,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: {name: 'packaged', include: ['test/packaged/**/*.test.ts'], testTimeout: 5 * minutes, hookTimeout: 5 * minutes},
+        test: {
+          name: 'packaged',
+          include: ['test/packaged/**/*.test.ts'],
+          testTimeout: 5 * minutes,
+          hookTimeout: 5 * minutes,
+        },
       },
     ],
   },

@@ -1,6 +1,7 @@
 import {Errors, run} from '@oclif/core'
 import {reportError} from './cli/report.ts'
 import {suggestCommands} from './cli/not-found.ts'
+import {printableLines} from './present/table.ts'
 
 export interface MainOptions {
   /** Folder that holds package.json, oclif.manifest.json and dist. */
@@ -16,7 +17,7 @@ export async function main(argv: string[], options: MainOptions): Promise<void> 
   } catch (error) {
     const report = reportError(error, {verbosity: 0})
     const lines = error instanceof Errors.CLIError ? suggestCommands(argv, report.lines, options.root) : report.lines
-    for (const line of lines) process.stderr.write(`${line}\n`)
+    for (const line of lines) process.stderr.write(`${printableLines(line)}\n`)
     process.exitCode = report.exitCode
   }
 }

@@ -3,6 +3,7 @@ import type {SrcipDocument} from '../model/documents.ts'
 import {exitCodes, SrcipError} from '../model/errors.ts'
 import type {KubeClient} from '../kube/types.ts'
 import type {EventSink} from '../model/events.ts'
+import {printableLines} from '../present/table.ts'
 import type {View} from '../present/view.ts'
 import {Interruption} from './interrupt.ts'
 import {globalFlags, type KubeFlagValues} from './flags.ts'
@@ -100,9 +101,17 @@ export abstract class SrcipCommand extends Command {
     )
   }
 
-  /** A line for the person at the keyboard. Silent under `--events jsonl`, where stderr belongs to the events. */
+  /**
+   * A line for the person at the keyboard; what a terminal would obey is shown escaped, since files, clusters and registries
+   * decide what stands in it. Silent under `--events jsonl`, where stderr belongs to the events.
+   */
   protected say(line: string): void {
-    if (this.#flags['events'] !== 'jsonl') process.stderr.write(`${line}\n`)
+    this.sayStyled(printableLines(line))
+  }
+
+  /** Text for stderr that is already safe for a terminal and may hold our own colours (a diff). */
+  protected sayStyled(text: string): void {
+    if (this.#flags['events'] !== 'jsonl') process.stderr.write(`${text}\n`)
   }
 
   async #render<T extends SrcipDocument>(document: T, view: View<T>, flags: FinishFlags): Promise<string> {

@@ -25,6 +25,7 @@ export default class Cleanup extends SrcipCommand {
       signal: this.interruption.signal,
       onEvent: await this.events(),
       say: (line) => this.say(line),
+      sayDiff: (text) => this.sayStyled(text),
       color: usesColor(flags.color, process.stderr, process.env),
     })
     await this.finish(report, cleanupView, flags)

@@ -1,5 +1,5 @@
 import type {ExcludedHost, Host, HostKind, HostSet} from '../model/hosts.ts'
-import {compareText, readName, underWildcard} from './names.ts'
+import {compareText, isExcludedBy, readName} from './names.ts'
 import type {ProxyService} from './targets.ts'
 
 /** What a person chooses about the set as a whole. */
@@ -73,9 +73,7 @@ export class Collection {
   take(wish: Wish): void {
     const read = readName(wish.spelling)
     if (!read.ok) return this.leaveOut(wish.spelling, read.reason, wish.source)
-    const excluded = this.#patterns.find(({pattern}) =>
-      pattern.startsWith('*.') ? underWildcard(read.name, pattern) : pattern === read.name,
-    )
+    const excluded = this.#patterns.find(({pattern}) => isExcludedBy(read.name, pattern))
     if (excluded !== undefined)
       return this.leaveOut(read.name, `excluded by --exclude ${excluded.spelling}`, wish.source)
     const kind = read.wildcard ? wish.wildcardKind : 'exact'

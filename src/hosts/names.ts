@@ -1,5 +1,4 @@
 import {domainToASCII} from 'node:url'
-import type {HostKind} from '../model/hosts.ts'
 
 /** A name as DNS carries it, or the reason why it is none. */
 export type ReadName =
@@ -65,12 +64,9 @@ export function underWildcard(name: string, wildcard: string): boolean {
   return bare.endsWith(suffix) && bare.length > suffix.length
 }
 
-/** True if a wildcard entry of that kind answers the exact name. */
-export function wildcardAnswers(wildcard: string, kind: HostKind, name: string): boolean {
-  if (kind === 'exact' || name.startsWith('*.')) return false
-  const suffix = wildcard.slice(1)
-  if (!name.endsWith(suffix) || name.length <= suffix.length) return false
-  return kind === 'wildcard-any-depth' || !name.slice(0, -suffix.length).includes('.')
+/** True if `--exclude PATTERN` leaves the name out: the pattern is the name itself, or `*.suffix` and the name lies below it. */
+export function isExcludedBy(name: string, pattern: string): boolean {
+  return pattern.startsWith('*.') ? underWildcard(name, pattern) : pattern === name
 }
 
 /**

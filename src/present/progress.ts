@@ -55,33 +55,36 @@ function plainLines(color: boolean): EventSink {
     const since = started.get(step)
     return since === undefined ? '' : ` (${formatDuration(performance.now() - since)})`
   }
+  // Escaped piece by piece: a whole line holds our own colours, too.
   return (event) => {
     switch (event.type) {
       case 'step-started':
         started.set(event.step, performance.now())
-        write(`  ${event.title} ...`)
+        write(`  ${printable(event.title)} ...`)
         break
       case 'step-progress':
-        write(`    ${event.message}${event.total === undefined ? '' : ` (${event.done ?? 0}/${event.total})`}`)
+        write(
+          `    ${printable(event.message)}${event.total === undefined ? '' : ` (${event.done ?? 0}/${event.total})`}`,
+        )
         break
       case 'step-done':
         write(
-          `${paint(32, '✔')} ${event.title}${event.changed ? '' : ', nothing to change'}${event.detail === undefined ? '' : `: ${event.detail}`}${elapsed(event.step)}`,
+          `${paint(32, '✔')} ${printable(event.title)}${event.changed ? '' : ', nothing to change'}${event.detail === undefined ? '' : `: ${printable(event.detail)}`}${elapsed(event.step)}`,
         )
         break
       case 'step-failed':
-        write(`${paint(31, '✘')} ${event.title}: ${event.reason}${elapsed(event.step)}`)
+        write(`${paint(31, '✘')} ${printable(event.title)}: ${printable(event.reason)}${elapsed(event.step)}`)
         break
       case 'warning':
-        write(`${paint(33, 'warning:')} ${event.message}`)
+        write(`${paint(33, 'warning:')} ${printable(event.message)}`)
         break
       case 'info':
-        write(event.message)
+        write(printable(event.message))
         break
     }
   }
 }
 
 function write(line: string): void {
-  process.stderr.write(`${line.includes('\u001b') ? line : printable(line)}\n`)
+  process.stderr.write(`${line}\n`)
 }

@@ -1,8 +1,9 @@
 import type {SrcipDocument} from '../model/documents.ts'
+import {printableJson} from './table.ts'
 
 /** The document as JSON text with a final newline, keys in the order in which the document states them. */
 export function toJson(document: SrcipDocument): string {
-  return `${JSON.stringify(document, null, 2)}\n`
+  return `${printableJson(JSON.stringify(document, null, 2))}\n`
 }
 
 /** The document as YAML; keys sorted, so that two runs can be compared line by line. */

@@ -356,7 +356,7 @@ describe('how -f behaves', () => {
       kind: 'CorednsPlan',
       sources: [{file: good, key: 'Corefile'}],
       hosts: [{name: 'app.example.org', form: 'exact', block: {keys: ['.:53'], line: 1}}],
-      edits: [{source: 'file', key: good, offset: 7, removed: ''}],
+      edits: [{source: good, key: 'Corefile', offset: 7, removed: ''}],
       hash: {sha512: expect.stringMatching(/^[0-9a-f]{128}$/), unknown: []},
       exitCode: 0,
       changed: true,

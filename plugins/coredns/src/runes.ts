@@ -70,8 +70,18 @@ export function compareBytewise(left: string, right: string): number {
 
 /** 1-based column, in characters, of a byte offset: what an editor shows. */
 export function columnOf(bytes: Uint8Array, offset: number): number {
-  const lineStart = offset === 0 ? 0 : bytes.lastIndexOf(0x0a, offset - 1) + 1
+  return columnReader(bytes)(offset)
+}
+
+/** `columnOf` for many offsets of one text: as long as they grow, they cost one walk over the text together. */
+export function columnReader(bytes: Uint8Array): (offset: number) => number {
+  let at = 0
   let column = 1
-  for (let at = lineStart; at < offset; at += decodeRune(bytes, at).size) column++
-  return column
+  return (offset) => {
+    if (offset < at) [at, column] = [0, 1]
+    const lineEnd = bytes.subarray(at, offset).lastIndexOf(0x0a)
+    if (lineEnd >= 0) [at, column] = [at + lineEnd + 1, 1]
+    for (; at < offset; at += decodeRune(bytes, at).size) column++
+    return column
+  }
 }

@@ -43,6 +43,8 @@ export interface ClusterChangeOptions {
   readonly signal: AbortSignal
   readonly onEvent: EventSink
   readonly say: (line: string) => void
+  /** Prints a diff, which is safe for a terminal and may be coloured. */
+  readonly sayDiff: (text: string) => void
   readonly color: boolean
 }
 
@@ -77,7 +79,7 @@ export async function changeCluster(
       signal,
       onEvent,
       approve: async (plan) => {
-        options.say(textDiff(texts, options.color).trimEnd())
+        options.sayDiff(textDiff(texts, options.color).trimEnd())
         for (const line of whereLines(client, plan)) options.say(line)
         return await confirm(`write this to cluster DNS?`, flags)
       },

@@ -19,6 +19,7 @@ import {
 /** Flags that shape a plan, as the parser gives them. */
 export interface PlanFlagValues extends HostFlagValues {
   readonly filename?: string | undefined
+  readonly 'in-place'?: boolean
   readonly owner: 'srcip' | 'ouroboros'
   readonly wildcards?: boolean
   readonly before?: boolean
@@ -92,6 +93,11 @@ export async function planOnFile(operation: CorednsPlanRequest['operation'], fla
   if (operation === 'apply' && !namesHosts(flags) && flags['allow-empty'] !== true) {
     throw new SrcipError('Usage', 'with -f the names must be given: the cluster is not asked for its Ingresses', {
       hints: ['add --host NAME, or --hosts-file FILE'],
+    })
+  }
+  if (path === '-' && flags['in-place'] === true) {
+    throw new SrcipError('Usage', '--in-place needs a file: what came from stdin cannot be written back', {
+      hints: ['without --in-place the new text goes to stdout'],
     })
   }
   const wanted = operation === 'apply' ? await wantedFromFlags(flags, target) : withoutHosts([target])

@@ -3,12 +3,12 @@ import {findHostCircles, routesOfIngress} from '../../cluster-dns/plan/circles.t
 import type {PlanHost} from '../../cluster-dns/plan/request.ts'
 import {
   hostsFromIngresses,
+  isExcludedBy,
   projectIngress,
   projectIngressClass,
   projectProxyService,
   projectTargetService,
   readName,
-  wildcardAnswers,
   type ProxyService,
 } from '../../hosts/index.ts'
 import {hasStatus, resources, type KubeClient} from '../../kube/index.ts'
@@ -63,7 +63,7 @@ export async function wantedFromFlags(flags: HostFlagValues, target: string): Pr
       invalid.push({name, reason: read.reason})
       continue
     }
-    if (exclude.some((pattern) => pattern === name || wildcardAnswers(pattern, 'wildcard-any-depth', name))) continue
+    if (exclude.some((pattern) => isExcludedBy(name, pattern))) continue
     hosts.set(name, {name, kind: read.wildcard ? 'wildcard-one-label' : 'exact', target})
   }
   return {

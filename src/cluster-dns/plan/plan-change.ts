@@ -273,7 +273,7 @@ function acceptedChange(
     edits: nothingTaken
       ? []
       : plan.edits.map((edit) => ({
-          ...placeOf(state, keys, edit.file),
+          ...editPlace(state, keys, edit.file),
           offset: edit.offset,
           removed: edit.removed,
           inserted: edit.inserted,
@@ -359,6 +359,14 @@ function placeOf(state: DnsState, keys: readonly OwnImportKey[], file: string): 
   return own === undefined
     ? {source: state.corefile.source, key: state.corefile.key}
     : {source: `configmap/${own.mount.namespace}/${own.mount.configMap}`, key: own.key}
+}
+
+/** Where an edit of the document lies, in the words of `sources[]`. */
+function editPlace(state: DnsState, keys: readonly OwnImportKey[], file: string): {source: string; key: string} {
+  const source = sourceOf(state)
+  return 'file' in source && source.file !== undefined
+    ? {source: source.file, key: source.key}
+    : placeOf(state, keys, file)
 }
 
 function documentOf(

@@ -34,6 +34,7 @@ export default class CorednsApply extends SrcipCommand {
       signal: this.interruption.signal,
       onEvent: await this.events(),
       say: (line) => this.say(line),
+      sayDiff: (text) => this.sayStyled(text),
       color: usesColor(flags.color, process.stderr, process.env),
     })
     for (const line of refusalLines(result.plan)) this.say(line)

@@ -72,14 +72,17 @@ export async function parseKubeconfig(text: string, file: string): Promise<Kubec
 
 async function parseYaml(text: string, place: Place): Promise<unknown> {
   // Loaded here so that a Pod, which has no kubeconfig, never pays for it.
-  const {parseDocument} = await import('./yaml.ts')
-  const document = parseDocument(text, {logLevel: 'silent', prettyErrors: true, uniqueKeys: true})
+  const {parseYamlDocument} = await import('./yaml.ts')
+  const {document, duplicateKeyLine} = parseYamlDocument(text)
   const [error] = document.errors
   if (error !== undefined) {
     const line = error.linePos?.[0].line
     // The parser's own message quotes the text around the error, which may be a token: only its code is shown.
     const what = error.code.toLowerCase().replaceAll('_', ' ')
     throw badConfig(place, `line ${line ?? '?'} is not valid YAML (${what})`)
+  }
+  if (duplicateKeyLine !== undefined) {
+    throw badConfig(place, `line ${duplicateKeyLine} is not valid YAML (duplicate key)`)
   }
   try {
     return document.toJS({maxAliasCount: 50})

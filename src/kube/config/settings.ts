@@ -10,7 +10,8 @@ export function normalServer(server: string | undefined, cluster: string | undef
   const what = cluster === undefined ? source : `${source}, cluster "${cluster}"`
   if (server === undefined) throw new SrcipError('Usage', `kubeconfig ${what}: no server`, {object: source})
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(server) ? server : `http://${server}`
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  // URL drops line ends and tabs and escapes blanks and controls; requests are built on the text as it was written.
+  const url = URL.canParse(text) && !/[\s\p{Cc}]/u.test(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.hostname === '') {
     throw new SrcipError('Usage', `kubeconfig ${what}: server is not an http or https URL`, {object: source})
   }
@@ -28,7 +29,10 @@ const proxySchemes = ['http:', 'https:', 'socks5:', 'socks5h:']
 
 /** Checks a `proxy-url` by kubectl's rule; its text may hold a password and is not shown. */
 export function checkProxyUrl(text: string, cluster: string | undefined, source: string): void {
-  if (URL.canParse(text) && proxySchemes.includes(new URL(text).protocol) && new URL(text).hostname !== '') return
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const login = url === undefined ? '' : url.username + url.password
+  // A login is sent decoded: a % that begins no escape is refused here, as by Go's URL parser.
+  if (url !== undefined && proxySchemes.includes(url.protocol) && url.hostname !== '' && isDecodable(login)) return
   throw new SrcipError(
     'Usage',
     `kubeconfig ${source}, cluster "${cluster ?? ''}": proxy-url is not an http, https or socks5 URL`,
@@ -37,6 +41,15 @@ export function checkProxyUrl(text: string, cluster: string | undefined, source:
       hints: ['proxy-url: http://proxy.example.org:3128'],
     },
   )
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**

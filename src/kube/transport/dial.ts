@@ -1,4 +1,4 @@
-import {connect as connectTcp} from 'node:net'
+import {connect as connectTcp, isIP} from 'node:net'
 import type {Socket} from 'node:net'
 import {connect as connectTls} from 'node:tls'
 import {bareHost} from './no-proxy.ts'
@@ -38,7 +38,7 @@ async function openProxy(proxy: URL, signal: AbortSignal): Promise<Socket> {
     keepAlive: true,
     keepAliveInitialDelay: 15_000,
   }
-  const socket = secure ? connectTls({...where, servername: host.includes(':') ? '' : host}) : connectTcp(where)
+  const socket = secure ? connectTls({...where, servername: isIP(host) === 0 ? host : ''}) : connectTcp(where)
   await settled(socket, secure ? 'secureConnect' : 'connect', signal)
   return socket
 }

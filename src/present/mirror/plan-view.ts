@@ -1,6 +1,6 @@
 import {formatBytes} from '../../model/bytes.ts'
 import type {MirrorArchive, MirrorVerification} from '../../model/mirror.ts'
-import type {MirrorPlan} from '../../model/mirror-plan.ts'
+import type {MirrorPlan} from '../../model/mirror.ts'
 import type {SrcipDocument} from '../../model/documents.ts'
 import {layoutTable, printable} from '../table.ts'
 import type {View} from '../view.ts'

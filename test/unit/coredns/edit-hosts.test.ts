@@ -249,7 +249,7 @@ describe('unknown surroundings', () => {
       expect(['UnknownEnvironment', 'DoesNotParse']).toContain(refusal?.code)
     }
     const noted = planEdit({corefile: bytes('. {\n reload\n log {$A}\n}\n'), hosts, parse: {env}})
-    expect(noted.notes.map(({code, at}) => [code, at?.line])).toEqual([['UnknownEnvironment', 6]])
+    expect(noted.notes.map(({code, at}) => [code, at?.line])).toEqual([['UnknownEnvironment', 3]])
     expect(noted.hash.value).toBeNull()
   })
 

@@ -151,7 +151,7 @@ class Planner {
     if (draft.edits.some(({file}) => file === '')) {
       changes.unshift({file: '', before: request.corefile, after: draft.corefile})
     }
-    const notes = [...present.notes, ...placed.notes, ...this.generalNotes(after, present, changes)]
+    const notes = [...present.notes, ...placed.notes, ...this.generalNotes(after, present, placed, changes)]
     const taken = takenHosts(placed, rules)
     return {
       files: changes,
@@ -219,14 +219,20 @@ class Planner {
     return {file: path, before, after: plain ? new Uint8Array() : null}
   }
 
-  private generalNotes(after: ParsedCorefile, present: PresentState, changes: readonly FileChange[]): EditNote[] {
+  private generalNotes(
+    after: ParsedCorefile,
+    present: PresentState,
+    placed: HostPlaces,
+    changes: readonly FileChange[],
+  ): EditNote[] {
     const notes: EditNote[] = []
     if (!hasReload(after))
       notes.push({
         code: 'NoReload',
         text: 'no server block loads reload: CoreDNS reads this file at its next start only',
       })
-    for (const {kind, name, file, line} of after.unknowns) {
+    // Of the file as it was given: its lines are those that the reader can look up.
+    for (const {kind, name, file, line} of this.parsed.unknowns) {
       const code = kind === 'env' ? 'UnknownEnvironment' : 'UnreadableImport'
       const text = kind === 'env' ? `the value of ${name} is not known` : `what "import ${name}" brings in is not known`
       notes.push({code, text, at: {file, line, text: name}})
@@ -243,10 +249,10 @@ class Planner {
       notes.push({code: 'MarkersRepaired', text, at: {file: '', line, text: ''}})
     }
     const [corefile] = changes
-    if (corefile?.file === '') {
+    if (corefile?.file === '' && present.markers.damage.length === 0) {
       for (const {begin, block} of present.markers.sections) {
-        if (present.map.lineAt(block.open?.start ?? 0).next === begin.line.start || present.markers.damage.length > 0)
-          continue
+        const stays = placed.places.some(({place}) => place.kind === 'corefile' && place.block === block)
+        if (!stays || spotIn(block, present.map, present.ours, this.parsed.imports).at === begin.line.start) continue
         const text = 'our section stood further down and moves behind the opening brace'
         notes.push({code: 'SectionMoved', text, at: {file: '', line: begin.number, text: ''}})
       }

@@ -1,6 +1,6 @@
 import {checkListeners} from '../listeners.ts'
 import {parseCorefile} from '../parser.ts'
-import {columnOf} from '../runes.ts'
+import {columnReader} from '../runes.ts'
 import type {CorefileError, ParsedCorefile} from '../types.ts'
 import {blockChecks} from './block-checks.ts'
 import {importChecks} from './import-checks.ts'
@@ -64,10 +64,8 @@ export function lint(bytes: Uint8Array, options: LintOptions = {}): LintReport {
   const all = checks.flatMap((check) => check(subject))
   const explained = all.some(({id}) => lintRule(id).refused === true)
   const refusal = explained ? undefined : loadError(subject)
-  const findings = [...unique(all), ...(refusal === undefined ? [] : [refusal])].map((one) =>
-    finding(one, bytes, options),
-  )
-  return {parsed, findings: findings.toSorted(compare)}
+  const distinct = [...unique(all), ...(refusal === undefined ? [] : [refusal])]
+  return {parsed, findings: withColumns(distinct, bytes, options).toSorted(compare)}
 }
 
 /** The load error that no rule of its own explains. */
@@ -108,12 +106,18 @@ function unique(all: readonly Found[]): Found[] {
   })
 }
 
-function finding(one: Found, bytes: Uint8Array, options: LintOptions): LintFinding {
-  const {title, severity} = lintRule(one.id)
-  const text = one.file === '' ? bytes : options.parse?.files?.get(one.file)
-  const column = one.start === undefined || text === undefined ? 0 : columnOf(text, one.start)
-  const {id, file, line, message, remedy} = one
-  return {id, severity, title, file, line, column, message, remedy}
+/** Columns are read in the order of the text: a line of a million characters is then walked once, not once for each finding. */
+function withColumns(all: readonly Found[], bytes: Uint8Array, options: LintOptions): LintFinding[] {
+  const readers = new Map<string, (offset: number) => number>()
+  return all
+    .toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0))
+    .map(({id, file, line, start, message, remedy}) => {
+      const {title, severity} = lintRule(id)
+      const text = file === '' ? bytes : options.parse?.files?.get(file)
+      if (text !== undefined && !readers.has(file)) readers.set(file, columnReader(text))
+      const column = start === undefined ? 0 : (readers.get(file)?.(start) ?? 0)
+      return {id, severity, title, file, line, column, message, remedy}
+    })
 }
 
 function compare(one: LintFinding, other: LintFinding): number {

@@ -196,7 +196,11 @@ contexts: [{name: c, context: {cluster: c, user: u}}]`
     ],
     ['a server that is no URL', cluster('{server: "ftp://c"}'), {}, /server is not an http or https URL/],
     ['a password in the server', cluster('{server: "https://u:p@c"}'), {}, /must not contain a password/],
+    ['a server with line ends', cluster('{server: "https://c/\\r\\nX: y"}'), {}, /server is not an http or https URL/],
+    ['a server with blanks', cluster('{server: "https://c/a b"}'), {}, /server is not an http or https URL/],
     ['no server', cluster('{}'), {}, /no server/],
+    ['a proxy login with a bare %', cluster('{server: "https://c", proxy-url: "http://u:p%s@p"}'), {}, /proxy-url/],
+    ['a key twice', 'users: []\nclusters: []\nusers: []', {}, /line 3 is not valid YAML \(duplicate key\)/],
     ['a proxy of an unknown kind', cluster('{server: "https://c", proxy-url: "gopher://p"}'), {}, /proxy-url/],
     [
       'CA and no verification',
@@ -253,6 +257,14 @@ describe('hostile files', () => {
     await expect(parseKubeconfig(lines.join('\n'), 'bomb')).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('aliases'),
+    })
+  })
+
+  test('a hundred thousand keys are read, or refused, in one pass', async () => {
+    const keys = Array.from({length: 100_000}, (_, index) => `k${index}: v`)
+    await expect(parseKubeconfig(keys.join('\n'), 'many')).resolves.toMatchObject({users: new Map()})
+    await expect(parseKubeconfig([...keys, 'k7: w'].join('\n'), 'many')).rejects.toMatchObject({
+      message: expect.stringContaining('line 100001 is not valid YAML (duplicate key)'),
     })
   })
 
