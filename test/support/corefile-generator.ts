@@ -45,7 +45,9 @@ export function corefileCase(seed: number, index: number): CorefileCase {
 
 function fromVector(random: Random): CorefileCase {
   const vector = random.pick(vectors)
-  const files = new Map<string, Uint8Array>(Object.entries(vector.files ?? {}).map(([path, text]) => [path, encoder.encode(text)]))
+  const files = new Map<string, Uint8Array>(
+    Object.entries(vector.files ?? {}).map(([path, text]) => [path, encoder.encode(text)]),
+  )
   for (const [path, bytes] of files) if (random.chance(0.3)) files.set(path, mutate(bytes, random, 1))
   return {
     corefile: mutate(encoder.encode(vector.corefile), random, random.below(4)),

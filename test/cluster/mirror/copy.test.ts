@@ -106,6 +106,18 @@ await describeWith('copy between real registries', all, (parts) => {
     expect(await missingAt(current.host, 'mounts/acme/child', child)).toEqual([])
   })
 
+  test('within one registry nothing is uploaded: every blob is mounted', async () => {
+    const app = multiArch('same', {layerSize: 50_000})
+    await push(current.host, 'acme/same', app, ['1.0'])
+    const {exitCode, counts} = await copyReferences([`${current.host}/acme/same:1.0`], `${current.host}/within`)
+    expect({exitCode, moved: counts.blobsMoved}).toEqual({exitCode: 0, moved: 0})
+    expect(await missingAt(current.host, 'within/acme/same', app)).toEqual([])
+    expect(await copyReferences([`${current.host}/acme/same:1.0`], current.host)).toMatchObject({
+      exitCode: 0,
+      changed: false,
+    })
+  })
+
   test('a half-filled target is repaired', async () => {
     const app = multiArch('repair')
     await push(old.host, 'acme/repair', app, ['1.0'])

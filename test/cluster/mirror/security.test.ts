@@ -4,6 +4,7 @@ import {mkdirSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {afterAll, afterEach, beforeAll, expect, test} from 'vitest'
 import {testAuthority} from '../../support/certificates.ts'
+import {ConnectProxy} from '../../support/connect-proxy.ts'
 import {mirror} from './command.ts'
 import {faultProxy} from './fault-proxy.ts'
 import {digestAt, image, multiArch, push} from './images.ts'
@@ -217,6 +218,47 @@ await describeWith('logins, certificates, redirects', ['registry-3', 'registry-2
     })
     const unnamed = await mirror(['copy', `${source.host}/acme/app:1.0`, '--to', target.host], [target.host])
     expect(unnamed).toMatchObject({exitCode: 30, stdout: expect.stringContaining(`--plain-http ${source.host}`)})
+  })
+
+  test('through a forward proxy by CONNECT: the proxy sees the name, NO_PROXY and loopback go direct, a refusal is named', async () => {
+    const authority = testAuthority('proxied ca')
+    const {cert, key} = authority.issue('registry.example.org', ['registry.example.org'])
+    for (const [name, pem] of Object.entries({
+      'proxied-ca.pem': authority.cert,
+      'proxied.crt': cert,
+      'proxied.key': key,
+    }))
+      writeFileSync(at(name), pem)
+    const secure = await registries.start(parts['registry-3'], {
+      tls: true,
+      http: `  tls: {certificate: "${at('proxied.crt')}", key: "${at('proxied.key')}"}`,
+    })
+    const proxy = new ConnectProxy(() => Number(secure.host.split(':')[1]))
+    await proxy.start()
+    closing.push(() => proxy.stop())
+    const copy = (env: Record<string, string>) =>
+      mirror(
+        [
+          'copy',
+          `${source.host}/acme/app:1.0`,
+          '--to',
+          'registry.example.org/proxied',
+          '--ca-file',
+          at('proxied-ca.pem'),
+        ],
+        [source.host],
+        env,
+      )
+    const login = `http://user:${secret}@127.0.0.1:${proxy.port}`
+    const copied = await copy({https_proxy: login, HTTP_PROXY: login})
+    expect(copied).toMatchObject({exitCode: 0})
+    expect(new Set(proxy.seen)).toEqual(new Set(['CONNECT registry.example.org:443']))
+    expect(proxy.authorizations[0]).toBe(`Basic ${Buffer.from(`user:${secret}`).toString('base64')}`)
+    expect(await copy({https_proxy: login, no_proxy: '.example.org'})).toMatchObject({exitCode: 30})
+    proxy.refuse = 407
+    const refused = await copy({https_proxy: login})
+    expect(refused).toMatchObject({exitCode: 31, stdout: expect.stringContaining('refused registry.example.org:443')})
+    expect(refused.stdout + refused.stderr).not.toContain(secret)
   })
 
   test('a redirect to storage carries no login, and one to link-local addresses is refused', async () => {
