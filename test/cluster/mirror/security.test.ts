@@ -261,6 +261,40 @@ await describeWith('logins, certificates, redirects', ['registry-3', 'registry-2
     expect(refused.stdout + refused.stderr).not.toContain(secret)
   })
 
+  test('a login that the registry wants is left behind when it redirects to storage', async () => {
+    const content = image('guarded', {layers: 1})
+    const layer = content.blobs[1] as (typeof content.blobs)[number]
+    const seen: (string | undefined)[] = []
+    const storage = createServer((request, response) => {
+      seen.push(request.headers.authorization)
+      response.writeHead(200, {'content-length': String(layer.bytes.length)})
+      response.end(layer.bytes)
+    })
+    await new Promise<void>((resolve) => storage.listen(0, '127.0.0.1', resolve))
+    closing.push(() => new Promise((resolve) => storage.close(() => resolve())))
+    const {port} = storage.address() as {port: number}
+    const guarded = await layoutRegistry({
+      accounts: {a: `alice:${secret}`},
+      before: (request, response) => {
+        const isBlob = request.method === 'GET' && request.url?.includes(layer.digest) === true
+        if (!isBlob || request.headers.authorization === undefined) return false
+        response.writeHead(307, {location: `http://127.0.0.1:${port}/bucket?X-Amz-Signature=${secret}`}).end()
+        return true
+      },
+    })
+    closing.push(() => guarded.close())
+    guarded.manifests.set(`a/b ${content.digest}`, {bytes: content.bytes, type: content.mediaType})
+    guarded.tags.set('a/b 1.0', content.digest)
+    for (const one of content.blobs) guarded.blobs.set(one.digest, one.bytes)
+    const file = authFile({auths: {[guarded.host]: basic('alice', secret)}})
+    const copied = await mirror(
+      ['copy', `${guarded.host}/a/b:1.0`, '--to', `${target.host}/guarded`, '--authfile', file],
+      [guarded.host, target.host],
+    )
+    expect({code: copied.exitCode, seen}).toEqual({code: 0, seen: [undefined]})
+    expect(copied.stdout + copied.stderr).not.toContain(secret)
+  })
+
   test('a redirect to storage carries no login, and one to link-local addresses is refused', async () => {
     const bytes = app.children[0]?.blobs[1]
     const seen: (string | undefined)[] = []
