@@ -1,7 +1,7 @@
 import type {IncomingMessage} from 'node:http'
 import {SrcipError} from '../model/errors.ts'
 import {header} from './client.ts'
-import {ContentMismatch, DigestCheck} from './digest.ts'
+import {ContentMismatch, DigestCheck, digestOf, parseDigest} from './digest.ts'
 import {refusedBy, RegistryError} from './errors.ts'
 import type {BulkSink} from './http/bulk-read.ts'
 import {isRetryFault} from './http/retry.ts'
@@ -48,13 +48,14 @@ export async function readBlob(repository: Repository, descriptor: Descriptor): 
 
 /** @throws ContentMismatch naming the blob */
 export function verifyBytes(bytes: Buffer, descriptor: Descriptor, what: string): void {
-  const check = new DigestCheck(descriptor.digest, descriptor.size)
-  try {
-    check.update(bytes)
-    check.finish()
-  } catch (error) {
-    throw error instanceof ContentMismatch ? new ContentMismatch(`${what}: ${error.message}`) : error
+  if (bytes.length !== descriptor.size) {
+    throw new ContentMismatch(
+      `${what}: ${descriptor.digest}: ${bytes.length} bytes or more instead of the ${descriptor.size} of its descriptor`,
+    )
   }
+  const actual = digestOf(bytes, parseDigest(descriptor.digest).algorithm)
+  if (actual !== descriptor.digest)
+    throw new ContentMismatch(`${what}: ${descriptor.digest}: the content hashes to ${actual}`)
 }
 
 /**

@@ -9,8 +9,8 @@ import type {ContentSource} from './source.ts'
 
 /** Blobs up to this size travel as one buffer: fewer turns of the event loop, and another try needs no second download. */
 const smallBlob = 1024 * 1024
-/** Small blobs in memory at once (at most 20 MiB), and large blobs in flight at once. */
-const smallLane = 20
+/** Small blobs in memory at once (at most 12 MiB), and large blobs in flight at once. */
+const smallLane = 12
 const largeLane = 4
 /** Bytes between two progress events of one blob. */
 const progressStep = 4 * 1024 * 1024
