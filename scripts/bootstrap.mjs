@@ -29,6 +29,9 @@ const debian = [
   ['curl', 'curl'],
   ['dnsperf', 'dnsperf'],
   ['tcpdump', 'tcpdump'],
+  ['skopeo', 'skopeo'],
+  ['docker-registry', 'docker-registry'],
+  ['containerd', 'containerd'],
   ['/etc/ssl/certs/ca-certificates.crt', 'ca-certificates'],
 ]
 
