@@ -1,5 +1,5 @@
-import {annotation, field, identity, list, port, record, text, textPairs, texts} from './fields.ts'
-import type {Identity} from './fields.ts'
+import {annotation, field, identity, list, port, record, text, textPairs, texts} from '../model/fields.ts'
+import type {Identity} from '../model/fields.ts'
 import {excludeAnnotation} from './ingress.ts'
 
 /** Route kinds that carry host names. */

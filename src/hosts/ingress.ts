@@ -1,5 +1,5 @@
-import {annotation, field, identity, list, record, text, texts, words} from './fields.ts'
-import type {Identity} from './fields.ts'
+import {annotation, field, identity, list, record, text, texts, words} from '../model/fields.ts'
+import type {Identity} from '../model/fields.ts'
 
 /** An Ingress of networking.k8s.io/v1, as much of it as can add a name. */
 export interface IngressSource extends Identity {

@@ -1,4 +1,4 @@
-import {field, identity, list, record, text} from './fields.ts'
+import {field, identity, list, record, text} from '../model/fields.ts'
 
 /**
  * Which Gateways of Envoy Gateway ask for a PROXY header, from its ClientTrafficPolicies (api/v1alpha1: the newer

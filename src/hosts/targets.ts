@@ -1,4 +1,4 @@
-import {annotation, field, identity, labels, list, port, record, words} from './fields.ts'
+import {annotation, field, identity, labels, list, port, record, words} from '../model/fields.ts'
 import {compareText} from './names.ts'
 
 /** A proxy Service and whom it serves (design.md 5, "Target"). */
