@@ -17,6 +17,7 @@ import MirrorVerify from './commands/mirror/verify.ts'
 import Proxy from './commands/proxy.ts'
 import Run from './commands/run.ts'
 import Version from './commands/version.ts'
+import Whoami from './commands/whoami.ts'
 
 /** Every command by id; oclif routes by this map (explicit discovery). Heavy parts are imported inside `run`. */
 export const COMMANDS = {
@@ -39,4 +40,5 @@ export const COMMANDS = {
   proxy: Proxy,
   run: Run,
   version: Version,
+  whoami: Whoami,
 }

@@ -30,7 +30,10 @@ export function limitLog(clock: Clock, write: Log): Log {
 }
 
 /** One JSON line for each event, as log collectors in a cluster read them. */
-export function jsonLog(write: (line: string) => void, now: () => Date = () => new Date()): Log {
-  return (kind, message) =>
-    write(`${JSON.stringify({time: now().toISOString(), component: 'proxy', event: kind, message})}\n`)
+export function jsonLog(
+  write: (line: string) => void,
+  now: () => Date = () => new Date(),
+  component: 'proxy' | 'whoami' = 'proxy',
+): Log {
+  return (kind, message) => write(`${JSON.stringify({time: now().toISOString(), component, event: kind, message})}\n`)
 }
