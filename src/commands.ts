@@ -16,6 +16,8 @@ import MirrorValues from './commands/mirror/values.ts'
 import MirrorVerify from './commands/mirror/verify.ts'
 import Proxy from './commands/proxy.ts'
 import Run from './commands/run.ts'
+import VerifyInside from './commands/verify/inside.ts'
+import VerifyOutside from './commands/verify/outside.ts'
 import Version from './commands/version.ts'
 import Whoami from './commands/whoami.ts'
 
@@ -39,6 +41,8 @@ export const COMMANDS = {
   'mirror:verify': MirrorVerify,
   proxy: Proxy,
   run: Run,
+  'verify:inside': VerifyInside,
+  'verify:outside': VerifyOutside,
   version: Version,
   whoami: Whoami,
 }
