@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs'
 import {networkInterfaces} from 'node:os'
-import {plainAddress} from './header/address.ts'
+import {plainAddress} from '../model/address.ts'
 import type {ProxyOptions} from './options.ts'
 
 /** Descriptors that the process itself needs. */

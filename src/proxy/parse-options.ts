@@ -1,5 +1,5 @@
 import {SrcipError} from '../model/errors.ts'
-import {parseIP} from './header/address.ts'
+import {parseIP} from '../model/address.ts'
 import type {ProxyVersion} from './header/types.ts'
 import type {Engine, PortSpec, ProbeKind, ProxyOptions} from './options.ts'
 import {parseCidr} from './trust.ts'

@@ -1,38 +1,21 @@
+import {isInRanges, readRange, type AddressRange} from '../model/address-range.ts'
 import {SrcipError} from '../model/errors.ts'
-import {parseIP, unmap} from './header/address.ts'
 
-/** A range of addresses: the first `bits` bits of `bytes` (4 or 16 of them) are fixed. */
-export interface Cidr {
-  readonly bytes: Uint8Array
-  readonly bits: number
-}
+/** A range of addresses of trusted senders. */
+export type Cidr = AddressRange
 
 /** Reads `ADDRESS/BITS` or a single address. Throws a usage error that names the text. */
 export function parseCidr(text: string): Cidr {
-  const [address = '', bits, ...rest] = text.split('/')
-  const bytes = parseIP(address)
-  const most = (bytes?.length ?? 0) * 8
-  const length = bits === undefined ? most : Number(bits)
-  if (!bytes || rest.length > 0 || (bits !== undefined && !/^[0-9]{1,3}$/.test(bits)) || length > most) {
+  const range = readRange(text)
+  if (range === undefined) {
     throw new SrcipError('Usage', `--trusted-cidr ${JSON.stringify(text)} is not an address range`, {
       hints: ['write it as 10.0.0.0/8 or 2001:db8::/32'],
     })
   }
-  return {bytes, bits: length}
+  return range
 }
 
 /** True if the address (text as sockets give it) lies in one of the ranges. Mapped IPv4 counts as IPv4. */
 export function isTrusted(ranges: readonly Cidr[], address: string): boolean {
-  const parsed = parseIP(address)
-  if (!parsed) return false
-  const bytes = unmap(parsed)
-  return ranges.some((range) => contains(range, bytes))
-}
-
-function contains({bytes: prefix, bits}: Cidr, bytes: Uint8Array): boolean {
-  if (prefix.length !== bytes.length) return false
-  const whole = bits >> 3
-  for (let index = 0; index < whole; index++) if (prefix[index] !== bytes[index]) return false
-  const mask = (0xff00 >> (bits & 7)) & 0xff
-  return mask === 0 || ((prefix[whole] ?? 0) & mask) === ((bytes[whole] ?? 0) & mask)
+  return isInRanges(ranges, address)
 }

@@ -1,4 +1,4 @@
-import {parseIP} from '../header/address.ts'
+import {parseIP} from '../../model/address.ts'
 import type {PortSpec, ProxyOptions} from '../options.ts'
 import type {Candidate} from '../relay/port.ts'
 import type {Route} from '../target/target.ts'

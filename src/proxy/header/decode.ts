@@ -1,4 +1,4 @@
-import {formatIP, parseIPv4, parseIPv6, unmap} from './address.ts'
+import {formatIP, parseIPv4, parseIPv6, unmap} from '../../model/address.ts'
 import {crc32c} from './crc32c.ts'
 import type {Endpoint, ProxyHeader, Refusal, Tlv} from './types.ts'
 

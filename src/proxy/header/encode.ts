@@ -1,4 +1,4 @@
-import {parseIP} from './address.ts'
+import {parseIP} from '../../model/address.ts'
 import {signature} from './decode.ts'
 import type {Endpoint, ProxyVersion} from './types.ts'
 

@@ -1,5 +1,5 @@
 import {connect, type Socket} from 'node:net'
-import {plainAddress} from '../header/address.ts'
+import {plainAddress} from '../../model/address.ts'
 import {readHeader} from '../header/decode.ts'
 import {encodeHeader} from '../header/encode.ts'
 import {refusals, type Endpoint, type Refusal} from '../header/types.ts'

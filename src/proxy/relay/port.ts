@@ -1,6 +1,6 @@
 import {createServer, type AddressInfo, type Server, type Socket} from 'node:net'
 import {Deadlines, type Clock} from '../clock.ts'
-import {plainAddress} from '../header/address.ts'
+import {plainAddress} from '../../model/address.ts'
 import type {Endpoint, ProxyVersion} from '../header/types.ts'
 import type {PortCounters} from '../metrics.ts'
 import type {PortSpec} from '../options.ts'

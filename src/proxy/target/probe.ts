@@ -1,6 +1,6 @@
 import {randomBytes} from 'node:crypto'
 import {connect} from 'node:net'
-import {plainAddress} from '../header/address.ts'
+import {plainAddress} from '../../model/address.ts'
 import {encodeHeader} from '../header/encode.ts'
 import type {ProxyVersion} from '../header/types.ts'
 import type {ProbeKind} from '../options.ts'

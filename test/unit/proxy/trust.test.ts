@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import {expect, test} from 'vitest'
 import {SrcipError} from '../../../src/model/errors.ts'
-import {formatIP} from '../../../src/proxy/header/address.ts'
+import {formatIP} from '../../../src/model/address.ts'
 import {isTrusted, parseCidr} from '../../../src/proxy/trust.ts'
 
 test.each([

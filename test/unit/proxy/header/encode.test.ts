@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
-import {formatIP, isMapped, parseIP, plainAddress} from '../../../../src/proxy/header/address.ts'
+import {formatIP, isMapped, parseIP, plainAddress} from '../../../../src/model/address.ts'
 import {readHeader} from '../../../../src/proxy/header/decode.ts'
 import {encodeHeader} from '../../../../src/proxy/header/encode.ts'
 import type {ProxyVersion} from '../../../../src/proxy/header/types.ts'
