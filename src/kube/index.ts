@@ -18,3 +18,6 @@ export {isAdmissionDenial} from './failures/from-status.ts'
 
 export {createReflector} from './reflector/reflector.ts'
 export {createLeaseLock} from './lease/lease-lock.ts'
+export {loadSnapshot} from './snapshot/load.ts'
+export type {LoadSnapshotOptions} from './snapshot/load.ts'
+export {readSnapshotFiles} from './snapshot/read-files.ts'

@@ -8,6 +8,9 @@ export type Snapshot = Omit<DeepReadonly<Static<typeof snapshotSchema>>, 'object
   readonly objects: readonly KubeObject[]
 }
 
+/** The form of snapshots that is written, and the newest that can be read. */
+export const snapshotFormat = 1
+
 /** How far one kind was read. */
 export type SnapshotReading = Snapshot['readings'][number]
 

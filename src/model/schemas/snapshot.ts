@@ -12,6 +12,9 @@ const readingSchema = closed({
   kind: Type.String(),
   namespace: Type.Optional(Type.String({description: 'Absent: the whole cluster.'})),
   names: Type.Optional(listOf(Type.String({description: 'Only these were asked for, by name.'}))),
+  only: Type.Optional(
+    Type.String({description: 'Which objects were kept of what was read, in words. Absent: all of them.'}),
+  ),
   verb: Type.Union([Type.Literal('list'), Type.Literal('get')]),
   state: Type.Union([
     Type.Literal('complete'),
