@@ -1,0 +1,147 @@
+import {readFileSync} from 'node:fs'
+import fc from 'fast-check'
+import {describe, expect, test} from 'vitest'
+import {classifyFirstBytes} from '../../../../src/diagnosis/evidence/first-bytes.ts'
+import {readIngressLog} from '../../../../src/diagnosis/evidence/ingress-log.ts'
+import {judgeLog} from '../../../../src/diagnosis/evidence/judge-log.ts'
+import type {Places} from '../../../../src/diagnosis/evidence/places.ts'
+import {readRange} from '../../../../src/model/address-range.ts'
+
+const ranges = (...texts: string[]) => texts.map((text) => readRange(text)!)
+
+describe('case B39: which broken header is this', () => {
+  const text = readFileSync(
+    new URL('../../../cases/B39-which-broken-header-is-this/error.log', import.meta.url),
+    'latin1',
+  )
+  const places: Places = {
+    balancers: ranges('192.0.2.128/25', '198.51.100.60'),
+    pods: ranges('198.51.100.0/26'),
+    nodes: [],
+  }
+  const rows = judgeLog(readIngressLog(text), places)
+
+  test.each([
+    ['health-check', 'balancer', '443', ['192.0.2.129', '192.0.2.130'], 'info'],
+    ['hairpin', 'pod', '80', ['198.51.100.44'], 'error'],
+    ['hairpin', 'pod', '443', ['198.51.100.45'], 'error'],
+    ['sender-missing', 'balancer', '443', ['192.0.2.131'], 'error'],
+    ['http-health-check', 'balancer', '80', ['192.0.2.132'], 'warning'],
+    ['header-unexpected', 'elsewhere', undefined, ['203.0.113.9'], 'error'],
+  ])('%s from %s on %s', (name, place, listener, peers, severity) => {
+    const row = rows.find((one) => one.class === name && one.listener === listener)
+    expect(row).toMatchObject({place, peers, severity})
+  })
+
+  test('these and no others, errors first, nothing of what was sent', () => {
+    expect(rows).toHaveLength(6)
+    expect(rows.map(({severity}) => severity)).toEqual(['error', 'error', 'error', 'error', 'warning', 'info'])
+    expect(JSON.stringify(rows)).not.toMatch(/acme-challenge|TOKEN|cert-manager/)
+  })
+})
+
+const nginx = (header: string, client = '10.0.0.9', port = 443) =>
+  `2026/02/01 10:00:00 [error] 3#3: *1 broken header: "${header}" while reading PROXY protocol, client: ${client}, server: 0.0.0.0:${port}\n`
+const places: Places = {balancers: ranges('10.0.0.0/24'), pods: ranges('10.244.0.0/16'), nodes: ranges('192.168.0.4')}
+const classes = (text: string) => judgeLog(readIngressLog(text), places).map((row) => `${row.class} ${row.place}`)
+
+test.each([
+  ['the bytes of TLS as they are', nginx('\x16\x03\x01\x02'), 'sender-missing balancer'],
+  ['TLS behind a node', nginx('\\x16\\x03\\x01', '192.168.0.4'), 'header-missing node'],
+  ['TLS from outside', nginx('\\x16\\x03\\x01', '203.0.113.5'), 'header-missing elsewhere'],
+  ['a POST of a pod', nginx('POST /login HTTP/1.1\r\nCookie: s=1\r\n\r\n', '10.244.3.4'), 'hairpin pod'],
+  [
+    'a kubelet probe',
+    nginx('GET / HTTP/1.1\r\nUser-Agent: kube-probe/1.33\r\n\r\n', '192.168.0.4'),
+    'http-health-check node',
+  ],
+  ['GET / is no health check', nginx('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), 'sender-missing balancer'],
+  ['SSH of a scanner', nginx('SSH-2.0-x\r\n', '203.0.113.5'), 'scan elsewhere'],
+  ['nothing from outside', nginx('', '203.0.113.5'), 'scan elsewhere'],
+  ['IPv6', nginx('', '2001:db8::5'), 'scan elsewhere'],
+  [
+    'info line of nginx',
+    '2026/12/01 03:50:08 [info] 1#1: *1 client closed connection while reading PROXY protocol, client: 10.0.0.9, server: 0.0.0.0:443\n',
+    'health-check balancer',
+  ],
+  [
+    'ingress-nginx access log, header of version 2',
+    '10.0.0.9 - - [01/Feb/2026:10:00:16 +0000] "\\x00" 400 150 "-" "-" 0 0.1 [] [] - - - - abc\n',
+    'header-unexpected balancer',
+  ],
+  [
+    'kubectl logs --prefix --timestamps',
+    '2026-02-01T10:00:16.123456789Z 10.0.0.9 - - [01/Feb/2026:10:00:16 +0000] "PROXY TCP4 1.2.3.4 5.6.7.8 1 2" 400 150 "-" "-"\n',
+    'header-unexpected balancer',
+  ],
+  [
+    'HAProxy, nothing',
+    '10.0.0.9:44670 [01/Dec/2026:03:50:08.407] fe80/1: Connection closed while waiting for PROXY protocol header\n',
+    'health-check balancer',
+  ],
+  [
+    'HAProxy, no header',
+    '10.244.1.2:4682 [01/Dec/2026:03:50:08.707] fe80/1: Received something which does not look like a PROXY protocol header\n',
+    'hairpin pod',
+  ],
+  [
+    'HAProxy, a header that is not read',
+    '10.0.0.9:52792 [01/Dec/2026:03:50:09.312] plain80 plain80/<NOSRV> -1/-1/-1/-1/0 400 0 - - PR-- 2/2/0/0/0 0/0 "<BADREQ>"\n',
+    'header-unexpected balancer',
+  ],
+  [
+    'HAProxy, TLS that is none',
+    '203.0.113.5:1 [01/Dec/2026:03:50:09.9] https/1: SSL handshake failure\n',
+    'scan elsewhere',
+  ],
+])('%s', (_, text, wanted) => expect(classes(text)).toEqual([wanted]))
+
+const access = (client: string) =>
+  `${client} - - [01/Feb/2026:10:00:16 +0000] "GET /cart HTTP/1.1" 200 150 "-" "curl" 0 0.1 [shop] []\n`
+
+test('requests that all come from the balancer', () => {
+  expect(classes(access('10.0.0.9').repeat(5))).toEqual(['balancer-address balancer'])
+  expect(classes(access('10.0.0.9').repeat(4))).toEqual([])
+  expect(classes(access('10.0.0.9').repeat(5) + access('203.0.113.5'))).toEqual([])
+})
+
+test('line numbers count the lines inside of a header', () => {
+  const events = readIngressLog(`hello\n${nginx('GET / HTTP/1.1\nHost: x\n\n')}${nginx('')}`)
+  expect(events.map(({line}) => line)).toEqual([2, 6])
+})
+
+test('no log makes the reader throw or hang, and no payload gets out', () => {
+  const piece = fc.oneof(
+    fc.string({maxLength: 30}),
+    fc.constantFrom(
+      'broken header: "',
+      '" while reading PROXY protocol, client: ',
+      '1.2.3.4',
+      ', server: a:80',
+      '\n',
+      '"',
+      '\\x16',
+    ),
+    fc.constant(nginx('GET /s3cret HTTP/1.1')),
+    fc.constant(access('10.0.0.9').replace('/cart', '/s3cret')),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, {maxLength: 40}), (pieces) => {
+      const rows = judgeLog(readIngressLog(pieces.join('')), places)
+      expect(JSON.stringify(rows)).not.toContain('s3cret')
+      for (const {peers} of rows) for (const peer of peers) expect(peer).toMatch(/^[0-9a-fA-F.:]+$/)
+    }),
+  )
+})
+
+test('a megabyte without an end is read once', () => {
+  // Quadratic reading would run into the time limit of the test.
+  for (const text of ['broken header: "'.repeat(70_000), '1.1.1.1 - - ['.repeat(70_000), '1'.repeat(1 << 20)])
+    expect(readIngressLog(text)).toEqual([])
+})
+
+test('first bytes', () => {
+  expect(classifyFirstBytes('PROXY TCP4 1.2.3.4')).toBe('proxy-v1')
+  expect(classifyFirstBytes('\r\n\r\n\0\r\nQUIT\n!')).toBe('proxy-v2')
+  expect(classifyFirstBytes('PRI * HTTP/2.0')).toBe('http')
+})
