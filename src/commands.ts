@@ -18,6 +18,7 @@ import Proxy from './commands/proxy.ts'
 import Run from './commands/run.ts'
 import VerifyInside from './commands/verify/inside.ts'
 import VerifyOutside from './commands/verify/outside.ts'
+import SnapshotCommand from './commands/snapshot.ts'
 import Version from './commands/version.ts'
 import Whoami from './commands/whoami.ts'
 
@@ -43,6 +44,7 @@ export const COMMANDS = {
   run: Run,
   'verify:inside': VerifyInside,
   'verify:outside': VerifyOutside,
+  snapshot: SnapshotCommand,
   version: Version,
   whoami: Whoami,
 }

@@ -14,6 +14,15 @@ export const snapshotFormat = 1
 /** How far one kind was read. */
 export type SnapshotReading = Snapshot['readings'][number]
 
+/** `denied: list pods in namespace x`: what could not be read, as a person asks an administrator for it. */
+export function readingSentence(one: SnapshotReading): string {
+  const what = one.group === '' ? one.resource : `${one.resource}.${one.group}`
+  const names = one.names === undefined ? '' : ` ${one.names.join(', ')}`
+  const where = one.namespace === undefined ? '' : ` in namespace ${one.namespace}`
+  const why = one.state === 'denied' || one.message === undefined ? '' : ` (${one.message})`
+  return `${one.state}: ${one.verb} ${what}${names}${where}${why}`
+}
+
 /** `unknown`: nobody asked, as in a file that simply does not mention the kind. */
 export type ReadingState = SnapshotReading['state'] | 'unknown'
 

@@ -11,8 +11,7 @@ import {
   sliceSelections,
   type Selections,
 } from '../../model/projection/wanted.ts'
-import type {Snapshot, SnapshotReading} from '../../model/snapshot.ts'
-import {snapshotFormat} from '../../model/snapshot.ts'
+import {readingSentence, snapshotFormat, type Snapshot, type SnapshotReading} from '../../model/snapshot.ts'
 import {resourceText} from '../resources.ts'
 import type {Discovery, KubeClient, Resource} from '../types.ts'
 import {failed, inParallel, readList, readOne, type CallSettings, type Reading} from './readings.ts'
@@ -242,7 +241,7 @@ class Loader {
       objects: sortObjects(unique(this.#objects)),
       exitCode: missing.length === 0 ? 0 : 23,
       changed: false,
-      warnings: sortReadings(missing).map(sentence),
+      warnings: sortReadings(missing).map(readingSentence),
     }
   }
 }
@@ -284,22 +283,13 @@ function sortReadings(readings: readonly SnapshotReading[]): SnapshotReading[] {
   return readings.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0))
 }
 
-/** `denied: list pods in namespace "x"`: what a person asks the administrator for. */
-function sentence(one: SnapshotReading): string {
-  const what = resourceText({group: one.group, plural: one.resource})
-  const names = one.names === undefined ? '' : ` ${one.names.join(', ')}`
-  const where = one.namespace === undefined ? '' : ` in namespace ${one.namespace}`
-  const why = one.state === 'denied' || one.message === undefined ? '' : ` (${one.message})`
-  return `${one.state}: ${one.verb} ${what}${names}${where}${why}`
-}
-
 function nothing(missing: readonly SnapshotReading[]): SrcipError {
   const denied = missing.filter(({state}) => state === 'denied')
   const first = denied[0] ?? missing[0]
   const code = denied.length > 0 ? 'Denied' : 'Unreachable'
   return new SrcipError(
     code,
-    `nothing of the cluster could be read: ${first === undefined ? 'no list' : sentence(first)}`,
+    `nothing of the cluster could be read: ${first === undefined ? 'no list' : readingSentence(first)}`,
     {
       hints:
         code === 'Denied'

@@ -1,5 +1,5 @@
 import {KubeFailure, hasStatus} from '../failures/failure.ts'
-import type {KubeClient, ListPage, Resource} from '../types.ts'
+import type {KubeClient, Resource} from '../types.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import {projectObject} from '../../model/projection/project-object.ts'
 import type {SnapshotKind} from '../../model/projection/kind.ts'
@@ -40,7 +40,7 @@ export async function readList(client: KubeClient, question: ListQuestion, call:
     for await (const page of client.pages(resource, {namespace, labelSelector, limit: pageSize, ...call})) {
       if (page.restarted) objects = []
       pages += 1
-      for (const item of (page as ListPage<KubeObject>).items) {
+      for (const item of page.items) {
         if (keep?.(item) === false) continue
         const object = projectObject(kind, item, apiVersion)
         if (object !== undefined) objects.push(object)

@@ -1,0 +1,131 @@
+import {AddressMapper, type Digest} from './address-mapper.ts'
+import {knownWords, providerDomains, publicRegistries, systemDomains} from './known-words.ts'
+
+/** Runs of name characters; `\.` is a dot of a name inside a regular expression. */
+const nameRun = /[A-Za-z0-9_](?:(?:[A-Za-z0-9_-]|\\?\.)*[A-Za-z0-9_])?/g
+const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
+const ipv4 = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?(?![\d/])(?!\.\d)(?!\.in-addr)/g
+const ipv6 = /(?<![\w:.])(?=[0-9a-fA-F]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{2,39}(?:\.\d{1,3}){0,3}(?:\/\d{1,3})?(?![\w:])/g
+
+/**
+ * Replaces what names somebody's things, everywhere by the same: words of names that were learned, host names below domains
+ * that were learned, addresses, UUIDs. Names are taken apart at dots and hyphens, and known words in them stay, so what
+ * begins or ends with another name still does.
+ */
+export class TextMapper {
+  readonly #words = new Map<string, string>()
+  readonly #domains = new Set<string>()
+  readonly #addresses: AddressMapper
+  readonly #digest: Digest
+
+  constructor(digest: Digest) {
+    this.#digest = digest
+    this.#addresses = new AddressMapper(digest)
+  }
+
+  /** Learns the words of a name (of an object, a namespace, a label's value). */
+  learnName(name: string): void {
+    for (const word of name.split(/[^A-Za-z0-9]+/)) this.#learnWord(word)
+  }
+
+  /** Learns a host name: its labels, and the domain that all names below share. */
+  learnHost(host: string): void {
+    const labels = host.toLowerCase().replace(/^\*\./, '').split('.')
+    if (labels.length < 2 || /^[0-9.]+$/.test(host) || isSystemName(host.toLowerCase())) return this.learnName(host)
+    const provider = providerOf(host.toLowerCase())
+    if (provider === undefined) this.#domains.add(labels.slice(-2).join('.'))
+    for (const label of labels.slice(0, provider === undefined ? -2 : -provider.split('.').length))
+      this.learnName(label)
+  }
+
+  /** Learns the registry and path of an image that does not come from a public registry. */
+  learnImage(image: string): void {
+    const [host = '', ...path] = image.split('@')[0]?.split('/') ?? []
+    if (path.length === 0 || !/[.:]/.test(host) || publicRegistries.has(host)) return
+    this.learnHost(host.replace(/:\d+$/, ''))
+    for (const part of path) this.learnName(part.split(':')[0] ?? '')
+  }
+
+  /** A text of any kind with everything replaced that is known to name something. */
+  text(text: string): string {
+    // Addresses first, and kept apart: their digits must not be taken for words.
+    const parts = text.replace(uuid, (found) => this.#uuid(found.toLowerCase()))
+    const addressed = parts
+      .replace(ipv6, (found) => this.#addresses.map(found) ?? found)
+      .replace(ipv4, (found) => this.#addresses.map(found) ?? found)
+    return addressed.replace(nameRun, (found, at: number) => (isFlag(addressed, at) ? found : this.#name(found)))
+  }
+
+  /** The key of a map: only host names in it are replaced, since settings are found by their keys. */
+  key(key: string): string {
+    return key.replace(nameRun, (found) =>
+      this.#domainOf(found.toLowerCase()) === undefined ? found : this.#name(found),
+    )
+  }
+
+  #learnWord(word: string): void {
+    const lower = word.toLowerCase()
+    if (isOpen(lower) || this.#words.has(lower)) return
+    this.#words.set(lower, `t${this.#words.size + 1}`)
+  }
+
+  #name(found: string): string {
+    const escaped = found.includes('\\')
+    const plain = escaped ? found.replaceAll('\\.', '.') : found
+    const domain = this.#domainOf(plain.toLowerCase())
+    const mapped =
+      domain === undefined
+        ? this.#wordsOf(plain)
+        : `${this.#wordsOf(plain.slice(0, plain.length - domain.length))}${this.#domain(domain)}`
+    return escaped ? mapped.replaceAll('.', '\\.') : mapped
+  }
+
+  #wordsOf(text: string): string {
+    return text.replace(/[A-Za-z0-9]+/g, (word) => this.#words.get(word.toLowerCase()) ?? word)
+  }
+
+  #domain(domain: string): string {
+    const key = `domain ${domain}`
+    let mapped = this.#words.get(key)
+    if (mapped === undefined) {
+      mapped = `d${this.#words.size + 1}.example`
+      this.#words.set(key, mapped)
+    }
+    return mapped
+  }
+
+  #domainOf(name: string): string | undefined {
+    if (!name.includes('.')) return undefined
+    const domain = name.split('.').slice(-2).join('.')
+    return this.#domains.has(domain) ? domain : undefined
+  }
+
+  #uuid(found: string): string {
+    const hex = this.#digest(`uuid ${found}`).padEnd(32, '0')
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      `4${hex.slice(13, 16)}`,
+      `8${hex.slice(17, 20)}`,
+      hex.slice(20, 32),
+    ].join('-')
+  }
+}
+
+/** Words that stay: known ones, numbers, versions, single letters. */
+function isOpen(word: string): boolean {
+  return word.length < 2 || /^v?\d+$/.test(word) || knownWords.has(word)
+}
+
+/** `--name` and `-name`: the name of a flag, not of a thing. */
+function isFlag(text: string, at: number): boolean {
+  return text[at - 1] === '-' && (at === 1 || text[at - 2] === '-' || /[\s"'[,(]/.test(text[at - 2] ?? ' '))
+}
+
+function providerOf(host: string): string | undefined {
+  return providerDomains.find((domain) => host === domain || host.endsWith(`.${domain}`))
+}
+
+function isSystemName(host: string): boolean {
+  return systemDomains.some((domain) => host === domain || host.endsWith(`.${domain}`))
+}
