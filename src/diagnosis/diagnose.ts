@@ -1,0 +1,150 @@
+import type {DoctorReport, Finding, Verdict, WayIn} from '../model/doctor.ts'
+import {apiVersion} from '../model/documents.ts'
+import type {SnapshotIndex} from '../model/snapshot.ts'
+import {runChecks} from './checks/index.ts'
+import {viewCluster, type ClusterView} from './cluster-view.ts'
+import {breakages} from './path/breaks.ts'
+import {afterSwitch} from './path/after.ts'
+import {serviceRef, waysIn, type WayFacts} from './path/facts.ts'
+import {judgeHairpin} from './path/hairpin.ts'
+import {hopsOf} from './path/hops.ts'
+import {namesOfWay} from './path/names.ts'
+import {judgeOutside} from './path/outside.ts'
+import type {Judgement} from './path/verdict.ts'
+
+export interface DiagnoseOptions {
+  /** Verdicts also for the state after that switch. */
+  readonly for?: 'enable' | 'disable' | undefined
+  /** Only ways in of this Service, `NAMESPACE/NAME`. */
+  readonly service?: string | undefined
+  /** Ids of findings to leave out. */
+  readonly ignore?: readonly string[] | undefined
+}
+
+/** One way in with its verdicts: what checks look at. */
+export interface JudgedWay {
+  readonly id: string
+  readonly facts: WayFacts
+  readonly outside: Judgement
+  readonly hairpin: Judgement
+  readonly after?: {readonly direction: 'enable' | 'disable'; readonly outside: Judgement; readonly hairpin: Judgement}
+}
+
+/** What checks get. */
+export interface Diagnosis {
+  readonly cluster: ClusterView
+  readonly ways: readonly JudgedWay[]
+}
+
+/**
+ * Snapshot in, report out: verdicts of every way in, findings, and what was not seen. Pure, and the same bytes for the same
+ * snapshot. `exitCode` follows design.md 4: 22 on an error finding, else 21 if a verdict is open, else 0; where nothing at
+ * all could be read the caller ends with 30 or 31 before this is called.
+ */
+export function diagnose(index: SnapshotIndex, options: DiagnoseOptions = {}): DoctorReport {
+  const cluster = viewCluster(index)
+  const all = waysIn(cluster)
+    .filter((facts) => options.service === undefined || serviceRef(facts.service) === `service/${options.service}`)
+    .map((facts) => judgeWay(facts, options.for))
+  const findings = runChecks({cluster, ways: all}).filter(
+    (finding) =>
+      !(options.ignore ?? []).includes(finding.id) && (options.service === undefined || concerns(finding, all)),
+  )
+  const paths = all.map(pathOf)
+  return {
+    apiVersion,
+    kind: 'DoctorReport',
+    paths,
+    findings,
+    notSeen: notSeenOf(index),
+    exitCode: exitCodeOf(all, findings, options),
+    changed: false,
+    warnings: [...index.snapshot.warnings],
+  }
+}
+
+function judgeWay(facts: WayFacts, direction: 'enable' | 'disable' | undefined): JudgedWay {
+  const {metadata} = facts.service
+  const id = `${metadata.namespace ?? 'default'}/${metadata.name}:${facts.port}/${facts.protocol}`
+  const after = direction === undefined ? undefined : afterSwitch(facts, direction)
+  return {
+    id,
+    facts,
+    outside: judgeOutside(facts),
+    hairpin: judgeHairpin(facts),
+    ...(after === undefined || direction === undefined
+      ? {}
+      : {after: {direction, outside: judgeOutside(after), hairpin: judgeHairpin(after)}}),
+  }
+}
+
+function pathOf({id, facts, outside, hairpin, after}: JudgedWay): WayIn {
+  const {metadata} = facts.service
+  const balancer = facts.balancer.row?.id
+  const receiver = facts.receiver.row?.id
+  const {cni} = facts.cluster.plane
+  const lost = lostAt(outside)
+  return {
+    id,
+    namespace: metadata.namespace ?? 'default',
+    service: metadata.name,
+    port: facts.port,
+    protocol: facts.protocol,
+    addresses: facts.entries.flatMap((entry) => [entry.ip, entry.hostname].filter((one) => one !== undefined)),
+    hosts: namesOfWay(facts).map((name) => name.name),
+    platform: {
+      ...(balancer === undefined ? {} : {balancer}),
+      ...(receiver === undefined ? {} : {receiver}),
+      ...(cni === undefined ? {} : {cni}),
+    },
+    hops: hopsOf(facts, outside),
+    ...(lost === undefined ? {} : {lostAt: lost}),
+    outside: plain(outside),
+    hairpin: plain(hairpin),
+    ...(after === undefined
+      ? {}
+      : {
+          after: {
+            for: after.direction,
+            outside: plain(after.outside),
+            hairpin: plain(after.hairpin),
+            breaks: breakages(facts, after.direction),
+          },
+        }),
+  }
+}
+
+function lostAt(outside: Judgement): string | undefined {
+  return outside.lost === 'none' || outside.lost === 'unknown' ? undefined : outside.lost
+}
+
+function plain({lost: _lost, ...verdict}: Judgement): Verdict {
+  return verdict
+}
+
+function concerns(finding: Finding, ways: readonly JudgedWay[]): boolean {
+  if (finding.path !== undefined) return ways.some((way) => way.id === finding.path)
+  return ways.some((way) => serviceRef(way.facts.service) === finding.object) || finding.severity === 'error'
+}
+
+function notSeenOf(index: SnapshotIndex): DoctorReport['notSeen'] {
+  return index.snapshot.readings
+    .filter((reading) => reading.state !== 'complete' && reading.state !== 'absent')
+    .map((reading) => ({
+      verb: reading.verb,
+      resource: reading.group === '' ? reading.resource : `${reading.resource}.${reading.group}`,
+      ...(reading.namespace === undefined ? {} : {namespace: reading.namespace}),
+      reason: reading.message ?? reading.state,
+    }))
+}
+
+function exitCodeOf(ways: readonly JudgedWay[], findings: readonly Finding[], options: DiagnoseOptions): number {
+  if (findings.some((finding) => finding.severity === 'error')) return 22
+  const asked = ways.flatMap((way) =>
+    options.for === undefined || way.after === undefined
+      ? [way.outside, way.hairpin]
+      : [way.after.outside, way.after.hairpin],
+  )
+  const settled = asked.every(({verdict}) => verdict === 'fine' || verdict === 'not-needed')
+  return settled ? 0 : 21
+}

@@ -1,0 +1,283 @@
+import {shared} from '../../platforms/sources.ts'
+import {isSending, outerCheck, type WayFacts} from './facts.ts'
+import {namesOfWay} from './names.ts'
+import {isProxyMode} from './outside.ts'
+import {insidePeers, isListed} from './peers.ts'
+import {shortCircuits, together} from './short-circuit.ts'
+import {judge, type Ground, type Judgement} from './verdict.ts'
+
+/** A pod that calls the public name: `not-needed` works without a fix, `fine` needs one and it is there. */
+export function judgeHairpin(facts: WayFacts): Judgement {
+  const {row} = facts.balancer
+  if (row?.place === 'cluster' && isProxyMode(facts) && facts.cluster.plane.honoursIpMode.value === true) {
+    return judge(
+      'broken',
+      'service-proxy',
+      'ipMode Proxy leaves no rule for an address that the nodes themselves announce',
+      [{grade: 'inferred', source: shared.ipMode}],
+    )
+  }
+  const fixed = fixedByDns(facts)
+  if (facts.protocol !== 'TCP' || facts.state === undefined) return withoutReceiver(facts)
+  const grounds = facts.state.sources.map((source): Ground => ({grade: facts.state?.grade ?? 'source', source}))
+  switch (facts.state.asks) {
+    case 'no':
+      return fixed ?? notAsking(facts, grounds)
+    case 'some':
+      return judge('half-broken', 'receiver', 'some pods of the receiver ask for PROXY and some do not', grounds)
+    case 'unknown':
+      return judge(
+        'depends',
+        'unknown',
+        `whether ${facts.receiver.row?.title ?? 'the receiver'} asks for PROXY cannot be seen`,
+        grounds,
+        facts.state.check,
+      )
+    case 'yes':
+      return asking(facts, grounds, fixed)
+  }
+}
+
+/** Nobody asks for a header: only what the balancer itself does to a caller behind it can go wrong. */
+function notAsking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
+  if (isSending(facts.sender) && together(shortCircuits(facts)).taken !== 'all') {
+    return judge(
+      'broken',
+      'receiver',
+      'pods go through the balancer, whose header the receiver takes for a request',
+      grounds,
+    )
+  }
+  return (
+    selfCalls(facts, grounds) ??
+    judge('not-needed', 'none', 'nothing asks for a PROXY header: pods get in as they are', grounds)
+  )
+}
+
+/** AWS: a target that calls itself times out while the client address is preserved (platforms.md 1.2). */
+function selfCalls(facts: WayFacts, grounds: readonly Ground[]): Judgement | undefined {
+  const {plain} = facts
+  if (plain === undefined || plain.selfCalls === 'work' || together(shortCircuits(facts)).taken === 'all')
+    return undefined
+  const all = [...grounds, {grade: plain.grade, source: plain.from}]
+  if (plain.selfCalls === 'time out')
+    return judge(
+      'half-broken',
+      'balancer',
+      "a call that the balancer hands back to the caller's own node times out: source and destination are the same",
+      all,
+    )
+  return judge(
+    'depends',
+    'unknown',
+    'a target that calls itself times out while the client address is preserved; whether a call of a pod keeps its address depends on how it leaves the network',
+    all,
+    'a call from a pod on each node to the public name, several times over fresh connections',
+  )
+}
+
+function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | undefined): Judgement {
+  const {state, sender} = facts
+  const title = facts.receiver.row?.title ?? 'the receiver'
+  if (state === undefined) return withoutReceiver(facts)
+  if (state.withoutHeader === 'tolerated')
+    return judge('not-needed', 'none', `${title} takes connections without a header too`, grounds)
+  if (facts.door === 'node-port' || facts.door === 'host-port') return behindOuter(facts, grounds, fixed)
+  const circuit = together(shortCircuits(facts))
+  const all = [...grounds, ...circuit.grounds]
+  const inside = insideRefusal(facts)
+  const throughBalancer = through(facts, all)
+  const byAddress =
+    fixed ??
+    judge(inside, inside === 'broken' ? 'receiver' : 'none', insideWhy(facts, inside), all, insideCheck(inside))
+  switch (circuit.taken) {
+    case 'all':
+      return byAddress
+    case 'none':
+      return throughBalancer.verdict === 'broken' && fixed !== undefined ? fixed : throughBalancer
+    case 'some':
+      if (fixed !== undefined) return fixed
+      return byAddress.verdict === throughBalancer.verdict
+        ? byAddress
+        : judge(
+            'half-broken',
+            'receiver',
+            `some addresses are short-circuited and ${title} sees no header there, the others lead through the balancer`,
+            all,
+          )
+    case 'unknown':
+      if (fixed !== undefined) return fixed
+      if (byAddress.verdict === throughBalancer.verdict) return byAddress
+      return judge(
+        'depends',
+        'unknown',
+        `whether ${facts.cluster.plane.title} leaves the address alone is not known${sender.sends === 'unknown' ? '' : ''}`,
+        all,
+        circuit.check,
+      )
+  }
+}
+
+/** A caller that goes through the balancer fares as clients outside do. */
+function through(facts: WayFacts, grounds: readonly Ground[]): Judgement {
+  const {sender} = facts
+  const all = [...grounds, {grade: sender.grade, source: sender.source}]
+  if (sender.sends === 'unknown')
+    return judge(
+      'depends',
+      'unknown',
+      'pods go to the balancer, and whether it sends the header cannot be seen',
+      all,
+      sender.check,
+    )
+  if (sender.sends === 'no')
+    return judge(
+      'broken',
+      'receiver',
+      'pods go through the balancer, which sends no header: refused as everybody is',
+      all,
+    )
+  const self = selfCalls(facts, all)
+  if (self !== undefined) return self
+  const health = facts.balancer.row?.id === 'aws-lbc' ? facts.plain : undefined
+  return judge(
+    'not-needed',
+    'none',
+    'pods go through the balancer, which adds the header',
+    health === undefined ? all : [...all, {grade: health.grade, source: health.from}],
+  )
+}
+
+type Inside = 'broken' | 'half-broken' | 'not-needed' | 'depends'
+
+/** A short-circuited call comes without a header: does the receiver take it? */
+function insideRefusal(facts: WayFacts): Inside {
+  if (facts.state?.withoutHeader !== 'per-source') return 'broken'
+  switch (isListed(facts.state.trust, insidePeers(facts))) {
+    case 'all':
+      return 'broken'
+    case 'some':
+      return 'half-broken'
+    case 'none':
+      return 'not-needed'
+    case undefined:
+      return 'depends'
+  }
+}
+
+function insideWhy(facts: WayFacts, inside: Inside): string {
+  const title = facts.receiver.row?.title ?? 'the receiver'
+  const peers = insidePeers(facts)?.what ?? 'peers'
+  if (inside === 'broken')
+    return `${facts.cluster.plane.title} keeps the call inside the cluster, so ${title} sees no PROXY header and refuses it`
+  if (inside === 'half-broken') return `${title} wants a header from some ${peers}, and their calls come without one`
+  if (inside === 'not-needed')
+    return `${title} wants no header from ${peers}, which is what a call from a pod comes from`
+  return `whether ${title} wants a header from ${peers} cannot be told`
+}
+
+function insideCheck(inside: Inside): string | undefined {
+  return inside === 'depends' ? 'compare the list with the addresses that calls from pods come from' : undefined
+}
+
+/** Behind a node port the public name leads to something outside, unless it points at a node. */
+function behindOuter(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | undefined): Judgement {
+  return (
+    fixed ??
+    judge(
+      'depends',
+      'unknown',
+      'pods go where the public name points, which no Service tells: through the outer balancer if that is it, refused if it is a node',
+      [...grounds, {grade: 'source', source: shared.virtualIps}],
+      outerCheck,
+    )
+  )
+}
+
+function withoutReceiver(facts: WayFacts): Judgement {
+  if (facts.protocol !== 'TCP')
+    return judge('not-needed', 'none', 'no PROXY on UDP', [{grade: 'source', source: shared.proxyProtocol}])
+  if (facts.receiver.contradiction.length > 0) {
+    return judge(
+      'depends',
+      'unknown',
+      `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
+      [{grade: 'unconfirmed', source: shared.unread}],
+      'look at the pods behind the Service and at the class of its Ingresses',
+    )
+  }
+  if (isSending(facts.sender) && together(shortCircuits(facts)).taken !== 'none') {
+    return judge(
+      'depends',
+      'unknown',
+      'pods come without a header; whether the application insists on one cannot be seen',
+      [{grade: 'unconfirmed', source: facts.sender.source}],
+      'the configuration of the application, or a call from a pod',
+    )
+  }
+  if (!isSending(facts.sender) && facts.receiver.runners.length === 0 && !facts.receiver.podsKnown) {
+    return judge(
+      'unknown',
+      'unknown',
+      'what stands behind the Service was not read',
+      [{grade: 'unconfirmed', source: shared.unread}],
+      'read it with the right to list pods',
+    )
+  }
+  return (
+    selfCalls(facts, []) ??
+    judge('not-needed', 'none', 'no PROXY header is in play: pods get in as they are', [
+      {grade: 'source', source: shared.proxyProtocol},
+    ])
+  )
+}
+
+/** Names of this way in that cluster DNS leads to a Service that adds the header. */
+function fixedByDns(facts: WayFacts): Judgement | undefined {
+  const {dns} = facts.cluster
+  const own = namesOfWay(facts)
+  if (own.length === 0 || facts.state === undefined) return undefined
+  const led = own.filter((entry) => isProxy(facts, dns.leadsTo(entry.name)))
+  if (led.length === 0) return undefined
+  const ground: Ground = {grade: 'source', source: 'https://coredns.io/plugins/rewrite/'}
+  const nodeLocal = facts.cluster.dns.nodeLocal
+  if (nodeLocal !== undefined)
+    return judge(
+      'broken',
+      'receiver',
+      `names are rewritten in CoreDNS, and ${nodeLocal.daemonSet} answers pods without asking it`,
+      [ground],
+    )
+  if (facts.state.asks === 'no')
+    return judge(
+      'broken',
+      'receiver',
+      'cluster DNS leads pods to a proxy that adds a PROXY header, which the receiver takes for a request',
+      [ground],
+    )
+  if (led.length === own.length)
+    return judge('fine', 'none', 'cluster DNS leads pods to a proxy that adds the header', [ground])
+  return judge(
+    'half-broken',
+    'receiver',
+    `cluster DNS leads pods to a proxy for some names only, not for ${own
+      .filter((entry) => !led.includes(entry))
+      .map((entry) => entry.name)
+      .slice(0, 3)
+      .join(', ')}`,
+    [ground],
+  )
+}
+
+/** Is a Service one that adds a header, and is somebody behind it? */
+function isProxy(facts: WayFacts, target: string | undefined): boolean {
+  if (target === undefined) return false
+  const [namespace, name] = target.split('/') as [string, string]
+  const {index, runners} = facts.cluster
+  const service = index.get('Service', namespace, name, '')
+  if (service === undefined) return false
+  const selector = (service['spec'] as {selector?: Record<string, string>} | undefined)?.selector
+  if (selector === undefined) return true
+  const behind = [...runners.pods, ...runners.workloads].filter((one) => one.namespace === namespace)
+  return behind.some((one) => Object.entries(selector).every(([key, value]) => one.labels[key] === value) && one.ready)
+}

@@ -1,0 +1,46 @@
+import type {Grade, Verdict} from '../../model/doctor.ts'
+import {weakest} from '../../platforms/cell.ts'
+
+export type VerdictWord = Verdict['verdict']
+
+/** Where the client's address goes: the words of a hop's `at`, and two that are no hop. */
+export type Lost = 'balancer' | 'node' | 'service-proxy' | 'receiver' | 'none' | 'unknown'
+
+/** What a judgement rests on. */
+export interface Ground {
+  readonly grade: Grade
+  readonly source: string
+}
+
+/** A verdict with the hop that loses the address. */
+export interface Judgement extends Verdict {
+  readonly lost: Lost
+}
+
+/**
+ * Makes a verdict of a word and its grounds. One that rests on something unconfirmed is never `fine` or `not-needed`: it
+ * becomes `depends`, with the check that would settle it.
+ */
+export function judge(
+  verdict: VerdictWord,
+  lost: Lost,
+  why: string,
+  grounds: readonly Ground[],
+  check?: string,
+): Judgement {
+  const grade = weakest(grounds.map((ground) => ground.grade))
+  const sources = [...new Set(grounds.map((ground) => ground.source))]
+  const uncertain = grade === 'unconfirmed' && (verdict === 'fine' || verdict === 'not-needed')
+  return {
+    verdict: uncertain ? 'depends' : verdict,
+    lost: uncertain ? 'unknown' : lost,
+    why,
+    grade,
+    ...(check === undefined
+      ? uncertain
+        ? {check: 'verify outside and verify inside: look at what arrives'}
+        : {}
+      : {check}),
+    sources,
+  }
+}

@@ -1,0 +1,138 @@
+import {field, record} from '../../model/fields.ts'
+import type {KubeObject} from '../../model/kubernetes.ts'
+import {flagOf, isFlagOn, wordsOf, type Runner} from '../workloads.ts'
+import {trustFrom, type Found, type ReceiverQuestion, type Seen} from './state.ts'
+import type {ReceiverSetting} from './row.ts'
+
+/** A ConfigMap that a receiver reads, and the texts in it. */
+export interface ReadConfig {
+  readonly namespace: string
+  readonly name: string
+  readonly object: KubeObject | undefined
+  readonly data: Readonly<Record<string, string>>
+  /** May its absence be believed? */
+  readonly known: boolean
+}
+
+/** The ConfigMap that one of these flags of a receiver's process names (`NAMESPACE/NAME` or `NAME`). */
+export function configOf(question: ReceiverQuestion, flags: readonly string[]): ReadConfig | undefined {
+  for (const runner of question.runners) {
+    for (const container of runner.spec.containers) {
+      const words = wordsOf(runner, container)
+      for (const flag of flags) {
+        const value = flagOf(words, flag)
+        if (value === undefined || value === '') continue
+        const slash = value.indexOf('/')
+        return readConfig(question, slash < 0 ? runner.namespace : value.slice(0, slash), value.slice(slash + 1))
+      }
+    }
+  }
+  return undefined
+}
+
+/** One ConfigMap by name. */
+export function readConfig(question: ReceiverQuestion, namespace: string, name: string): ReadConfig {
+  const object = question.index.get('ConfigMap', namespace, name, '')
+  return {
+    namespace,
+    name,
+    object,
+    data: Object.fromEntries(
+      Object.entries(record(object?.['data'])).filter(
+        (entry): entry is [string, string] => typeof entry[1] === 'string',
+      ),
+    ),
+    known: object !== undefined || ['complete', 'absent'].includes(question.index.state('ConfigMap', namespace, name)),
+  }
+}
+
+/** Receivers that take PROXY from a key of a ConfigMap. */
+export function readConfigMapSetting(
+  question: ReceiverQuestion,
+  setting: Extract<ReceiverSetting, {kind: 'config-map'}>,
+): Found {
+  const config =
+    setting.fixed === undefined
+      ? configOf(question, setting.flags)
+      : readConfig(question, setting.fixed.namespace, setting.fixed.name)
+  if (config === undefined) return withoutConfig(question, setting)
+  if (!config.known) {
+    return {
+      asks: 'unknown',
+      seen: [],
+      grade: 'unconfirmed',
+      check: `kubectl -n ${config.namespace} get configmap ${config.name} -o yaml, key ${setting.key}`,
+    }
+  }
+  const {row} = question
+  const key = ciliumKey(question, setting.key)
+  const value = config.data[key]
+  const seen: Seen[] = [
+    {object: `configmap/${config.namespace}/${config.name}`, field: `data.${key}`, value: value ?? '(not set)'},
+  ]
+  const rule = row.trust.value
+  if (setting.on === 'addresses') {
+    const on = value !== undefined && value.trim() !== ''
+    return {asks: on ? 'yes' : 'no', seen, trust: trustFrom(rule, value)}
+  }
+  const on = value !== undefined && /^(?:true|1|t|yes)$/i.test(value.trim())
+  const trustKey = rule.kind === 'ranges' ? rule.key : ''
+  const list = config.data[trustKey]
+  if (on && list !== undefined) seen.push({object: seen[0]!.object, field: `data.${trustKey}`, value: list})
+  const found: Found = {asks: on ? 'yes' : 'no', seen, trust: trustFrom(rule, list === '' ? undefined : list)}
+  return row.id === 'ingress-nginx' ? {...found, ...nginxException(question, on)} : found
+}
+
+/** ingress-nginx with TLS passthrough: port 443 belongs to a Go listener (platforms.md 2.2 row 9, cozystack.md 4). */
+function nginxException(question: ReceiverQuestion, on: boolean): Partial<Found> {
+  if (!on || !isHttps(question) || !hasPassthrough(question.runners)) return {}
+  return {
+    withoutHeader: 'tolerated',
+    versions: ['v1'],
+    trust: {kind: 'anyone'},
+    grade: 'inferred',
+    notes: ['TLS passthrough: port 443 takes connections without a header and believes any header of version 1'],
+  }
+}
+
+/** Do the controller's arguments switch TLS passthrough on? */
+export function hasPassthrough(runners: readonly Runner[]): boolean {
+  return runners.some((runner) =>
+    runner.spec.containers.some((container) => isFlagOn(wordsOf(runner, container), 'enable-ssl-passthrough')),
+  )
+}
+
+function isHttps({port, portName, targetPort}: ReceiverQuestion): boolean {
+  return port === 443 || targetPort === 443 || portName === 'https'
+}
+
+/** Cilium has one key for Ingress and one for Gateway API. */
+function ciliumKey(question: ReceiverQuestion, key: string): string {
+  const forGateway = question.row.id === 'cilium-ingress' && question.receiver.gateway !== undefined
+  return forGateway ? 'enable-gateway-api-proxy-protocol' : key
+}
+
+/** No flag names a ConfigMap: with the process in sight there is none; without it nobody knows. */
+function withoutConfig(question: ReceiverQuestion, setting: Extract<ReceiverSetting, {kind: 'config-map'}>): Found {
+  const flag = setting.flags[0] ?? ''
+  if (question.runners.length === 0) {
+    return {
+      asks: 'unknown',
+      seen: [],
+      grade: 'unconfirmed',
+      check: `look at the arguments of the controller for ${flag}, then at that ConfigMap for ${setting.key}`,
+    }
+  }
+  const [runner] = question.runners
+  return {
+    asks: 'no',
+    seen: [{object: runner!.object, field: 'spec.containers[].args', value: `no ${flag}`}],
+    notes: [`no argument ${flag}: the controller reads no ConfigMap`],
+  }
+}
+
+/** Value of one key as text, for checks. */
+export function configText(config: ReadConfig, key: string): string | undefined {
+  const value = field(config.data, key)
+  return typeof value === 'string' ? value : undefined
+}

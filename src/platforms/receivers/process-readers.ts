@@ -1,0 +1,189 @@
+import {field, record, text} from '../../model/fields.ts'
+import {flagOf, isFlagOn, records, wordsOf} from '../workloads.ts'
+import {readConfig} from './config-map-reader.ts'
+import {trustFrom, type Found, type ReceiverQuestion, type Seen} from './state.ts'
+
+/** Traefik: the entry point whose address has the target port, and its proxyProtocol flags. Other flags may stand in a mounted file. */
+export function readEntryPoints(question: ReceiverQuestion): Found {
+  const {runners, targetPort, portName} = question
+  for (const runner of runners) {
+    for (const container of runner.spec.containers) {
+      const words = wordsOf(runner, container)
+      const points = entryPoints(words)
+      if (points.size === 0) continue
+      const point = [...points].find(
+        ([name, port]) => port === targetPort || (targetPort === undefined && name === portName.toLowerCase()),
+      )
+      if (point === undefined) continue
+      const [name] = point
+      const trusted = flagOf(words, `entrypoints.${name}.proxyprotocol.trustedips`)
+      const insecure = isFlagOn(words, `entrypoints.${name}.proxyprotocol.insecure`)
+      const bare = isFlagOn(words, `entrypoints.${name}.proxyprotocol`)
+      const see = (key: string, value: string): Seen[] => [
+        {
+          object: runner.object,
+          field: 'spec.containers[].args',
+          value: `--entryPoints.${name}.proxyProtocol.${key}${value}`,
+        },
+      ]
+      if (insecure) return {asks: 'yes', seen: see('insecure', ''), trust: {kind: 'anyone'}}
+      if (trusted !== undefined || bare)
+        return {
+          asks: 'yes',
+          seen: see('trustedIPs=', trusted ?? ''),
+          trust: trustFrom(question.row.trust.value, trusted),
+        }
+      return {asks: 'no', seen: see('', ' not set')}
+    }
+  }
+  return unknownProcess(question, 'read the static configuration of Traefik for proxyProtocol of this entry point')
+}
+
+/** `--entryPoints.web.address=:8000/tcp` by name. */
+function entryPoints(words: readonly string[]): Map<string, number> {
+  const points = new Map<string, number>()
+  for (const word of words) {
+    const match = /^--?entrypoints\.([a-z0-9_-]+)\.address=.*?:(\d+)(?:\/(?:tcp|udp))?$/i.exec(word)
+    if (match !== null) points.set((match[1] ?? '').toLowerCase(), Number(match[2]))
+  }
+  return points
+}
+
+/** Kong: a listener of the proxy with the target port, and whether `proxy_protocol` stands on it. */
+export function readListenVariable(question: ReceiverQuestion, name: string, word: string): Found {
+  for (const runner of question.runners) {
+    for (const container of runner.spec.containers) {
+      const value = container.env.find((variable) => variable.name === name)?.value
+      if (value === undefined) continue
+      const listeners = value.split(',').map((one) => one.trim().split(/\s+/))
+      const own = listeners.filter(([address]) => address?.split(':').at(-1) === String(question.targetPort))
+      const on = (own.length > 0 ? own : listeners).some((words) => words.includes(word))
+      const trusted = container.env.find((variable) => variable.name === 'KONG_TRUSTED_IPS')?.value
+      const header = container.env.find((variable) => variable.name === 'KONG_REAL_IP_HEADER')?.value
+      const trust =
+        header === undefined || header === 'proxy_protocol'
+          ? trustFrom(question.row.trust.value, trusted)
+          : {kind: 'nobody' as const, key: 'KONG_REAL_IP_HEADER'}
+      return {
+        asks: on ? 'yes' : 'no',
+        seen: [{object: runner.object, field: `spec.containers[].env[${name}]`, value}],
+        trust,
+      }
+    }
+  }
+  return unknownProcess(question, `read ${name} of the proxy container`)
+}
+
+/** A flag of the process that does it all. */
+export function readFlag(question: ReceiverQuestion, flag: string): Found {
+  for (const runner of question.runners) {
+    for (const container of runner.spec.containers) {
+      if (!isFlagOn(wordsOf(runner, container), flag)) continue
+      return {asks: 'yes', seen: [{object: runner.object, field: 'spec.containers[].args', value: flag}]}
+    }
+  }
+  const [runner] = question.runners
+  if (runner === undefined) return unknownProcess(question, `look for ${flag} in the arguments of the controller`)
+  return {asks: 'no', seen: [{object: runner.object, field: 'spec.containers[].args', value: `no ${flag}`}]}
+}
+
+/** Istio: annotation of the gateway pods, the mesh's default configuration, or an EnvoyFilter with the listener filter. */
+export function readMesh(question: ReceiverQuestion): Found {
+  const annotation = 'proxy.istio.io/config'
+  for (const runner of question.runners) {
+    const value = runner.annotations[annotation]
+    if (value !== undefined && /gatewayTopology[\s\S]*proxyProtocol/.test(value))
+      return {
+        asks: 'yes',
+        seen: [
+          {
+            object: runner.object,
+            field: `metadata.annotations["${annotation}"]`,
+            value: 'gatewayTopology.proxyProtocol',
+          },
+        ],
+      }
+  }
+  for (const filter of question.index.list('EnvoyFilter')) {
+    const body = JSON.stringify(filter['spec'] ?? {})
+    if (!/listener\.proxy_protocol|ProxyProtocol/.test(body)) continue
+    const optional = /"allow_requests_without_proxy_protocol":true|"allowRequestsWithoutProxyProtocol":true/.test(body)
+    return {
+      asks: 'yes',
+      seen: [
+        {
+          object: `envoyfilter/${filter.metadata.namespace}/${filter.metadata.name}`,
+          field: 'spec.configPatches',
+          value: 'proxy_protocol',
+        },
+      ],
+      ...(optional ? {withoutHeader: 'tolerated' as const} : {}),
+    }
+  }
+  const mesh = readConfig(question, 'istio-system', 'istio')
+  const text = mesh.data['mesh']
+  if (text !== undefined && /gatewayTopology[\s\S]*proxyProtocol/.test(text))
+    return {
+      asks: 'yes',
+      seen: [{object: 'configmap/istio-system/istio', field: 'data.mesh', value: 'gatewayTopology.proxyProtocol'}],
+    }
+  const filters = question.index.state('EnvoyFilter')
+  if (question.runners.length > 0 && mesh.known && filters !== 'denied' && filters !== 'unreachable')
+    return {
+      asks: 'no',
+      seen: [{object: question.runners[0]!.object, field: `metadata.annotations["${annotation}"]`, value: '(not set)'}],
+    }
+  return unknownProcess(question, 'istioctl proxy-config listener POD -o json, and look for proxy_protocol')
+}
+
+/** APISIX: config.yaml in a ConfigMap of the namespace; the PROXY ports are ports of their own. */
+export function readConfigFile(question: ReceiverQuestion): Found {
+  const maps = question.index
+    .list('ConfigMap', '')
+    .filter((map) => map.metadata.namespace === question.service.metadata.namespace)
+  for (const map of maps) {
+    const config = text(field(record(map['data']), 'config.yaml'))
+    if (config === undefined || !/^\s*apisix:/m.test(config)) continue
+    const ports = ['listen_http_port', 'listen_https_port'].flatMap((key) => {
+      const match = new RegExp(`^\\s*${key}:\\s*(\\d+)`, 'm').exec(config)
+      return match === null ? [] : [Number(match[1])]
+    })
+    const on = question.targetPort !== undefined && ports.includes(question.targetPort)
+    const lists = /real_ip_from:\s*\n((?:\s*-\s*\S+\s*\n?)+)/.exec(config)?.[1]
+    const ranges = lists
+      ?.split('\n')
+      .map((line) =>
+        line
+          .replace(/^\s*-\s*/, '')
+          .replaceAll(/["']/g, '')
+          .trim(),
+      )
+      .filter(Boolean)
+      .join(',')
+    const byHeader = /real_ip_header:\s*["']?proxy_protocol/.test(config)
+    return {
+      asks: on ? 'yes' : 'no',
+      seen: [
+        {
+          object: `configmap/${map.metadata.namespace}/${map.metadata.name}`,
+          field: 'data["config.yaml"]',
+          value: `proxy_protocol ports ${ports.join(', ') || 'none'}`,
+        },
+      ],
+      trust: byHeader
+        ? trustFrom(question.row.trust.value, ranges)
+        : {kind: 'nobody', key: 'nginx_config.http.real_ip_header'},
+    }
+  }
+  return unknownProcess(question, 'read config.yaml of APISIX for apisix.proxy_protocol')
+}
+
+/** The setting is somewhere that was not read. */
+export function unknownProcess(_question: ReceiverQuestion, check: string): Found {
+  return {asks: 'unknown', seen: [], grade: 'unconfirmed', check}
+}
+
+/** Names of listed objects, for messages. */
+export function namesOf(value: unknown): string[] {
+  return records(value).flatMap((entry) => text(field(entry, 'name')) ?? [])
+}
