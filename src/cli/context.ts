@@ -14,6 +14,8 @@ export async function openCluster(flags: KubeFlagValues, options: OpenClusterOpt
   return createKubeClient(config, {
     userAgent: options.userAgent,
     onWarning: (text) => options.say(`Warning: ${text}`),
+    // As kubectl itself (cli-runtime): a person waits, and the server has limits of its own for each user.
+    rate: {perSecond: 50, burst: 300},
     ...(options.verbosity < 6
       ? {}
       : {
