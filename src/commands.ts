@@ -16,6 +16,7 @@ import MirrorValues from './commands/mirror/values.ts'
 import MirrorVerify from './commands/mirror/verify.ts'
 import Proxy from './commands/proxy.ts'
 import Run from './commands/run.ts'
+import Status from './commands/status.ts'
 import VerifyInside from './commands/verify/inside.ts'
 import VerifyOutside from './commands/verify/outside.ts'
 import SnapshotCommand from './commands/snapshot.ts'
@@ -42,6 +43,7 @@ export const COMMANDS = {
   'mirror:verify': MirrorVerify,
   proxy: Proxy,
   run: Run,
+  status: Status,
   'verify:inside': VerifyInside,
   'verify:outside': VerifyOutside,
   snapshot: SnapshotCommand,

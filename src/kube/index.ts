@@ -18,6 +18,7 @@ export {isAdmissionDenial} from './failures/from-status.ts'
 
 export {createReflector} from './reflector/reflector.ts'
 export {createLeaseLock} from './lease/lease-lock.ts'
+export {holderOf as leaseHolder} from './lease/record.ts'
 export {loadSnapshot} from './snapshot/load.ts'
 export type {LoadSnapshotOptions} from './snapshot/load.ts'
 export {readSnapshotFiles} from './snapshot/read-files.ts'

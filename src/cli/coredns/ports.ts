@@ -90,7 +90,10 @@ export function clusterPorts(options: ClusterPortOptions): ClusterPorts {
 }
 
 /** Reads what is wanted, cluster DNS and the targets, and plans; nothing is written. */
-export async function loadClusterState(options: ClusterPortOptions, signal: AbortSignal): Promise<ClusterState> {
+export async function loadClusterState(
+  options: Pick<ClusterPortOptions, 'client' | 'wanted' | 'dnsService' | 'version'>,
+  signal: AbortSignal,
+): Promise<ClusterState> {
   const {warnings = [], ...request} = await options.wanted(signal)
   const targets = [...new Set([...request.targets, ...request.hosts.map((host) => host.target)])].filter((target) =>
     target.includes('/'),
@@ -126,6 +129,7 @@ export function accessOf(
   })
 }
 
-function countingPods(location: DnsLocation) {
+/** The pods that have to answer before a change is done. */
+export function countingPods(location: DnsLocation) {
   return location.pods.filter((pod) => pod.counting)
 }

@@ -25,10 +25,6 @@ export default class CorednsPlan extends SrcipCommand {
           wanted: (signal) => wantedOfCluster('apply', client, flags, signal),
           dnsService: flags['dns-service'],
           version: corednsVersion(flags),
-          via: 'auto',
-          verifyTimeoutMs: 0,
-          restart: false,
-          onEvent: () => {},
         },
         this.interruption.signal,
       )
