@@ -4,6 +4,7 @@ import type {ProxySwitch, ProxyVersion, StatusShape} from '../../platforms/balan
 import {readPlain} from '../../platforms/balancers/plain.ts'
 import {digitalOceanType} from '../../platforms/balancers/sender.ts'
 import type {ReceiverState} from '../../platforms/receivers/state.ts'
+import {shared} from '../../platforms/sources.ts'
 import {controllerWrites} from './short-circuit.ts'
 import type {Entry, WayFacts} from './facts.ts'
 
@@ -12,13 +13,17 @@ export function afterSwitch(facts: WayFacts, direction: 'enable' | 'disable'): W
   const on = direction === 'enable'
   const sender = switchedSender(facts, on)
   const sends = sender.sends !== 'no' && sender.sends !== 'unknown'
-  const shape = switchedShape(facts, sends)
+  // whether it sends may be unknown and what it would write all the same known
+  const shape = switchedShape(facts, sends || (on && sender.sends === 'unknown'))
   return {
     ...facts,
     sender,
     allPortsSend: sends,
     state: facts.state === undefined ? undefined : switchedReceiver(facts.state, facts, on),
-    plain: facts.balancer.row === undefined ? undefined : readPlain(facts.balancer.row, facts.service, sends),
+    plain:
+      facts.balancer.row === undefined
+        ? undefined
+        : readPlain(facts.balancer.row, facts.service, sends, facts.protocol),
     entries: shape === undefined ? facts.entries : switchedEntries(facts, shape),
     ...(shape === undefined ? {} : {shape}),
   }
@@ -52,13 +57,15 @@ function versionOf(one: ProxySwitch | undefined): ProxyVersion {
 
 /** The receiver as its row says, trusting whom it must trust: nobody would switch it on without that. */
 function switchedReceiver(state: ReceiverState, facts: WayFacts, on: boolean): ReceiverState {
-  if (!on) return {...state, asks: 'no', grade: 'source'}
+  if (!on) return {...state, asks: 'no', grade: 'source', loopback: state.whenOn.withoutHeader !== undefined}
   if (state.asks === 'yes') return state
   const {row} = facts.receiver
   const never = row?.trust.grade === 'inferred' && row.trust.value.kind === 'ranges' && row.id === 'caddy'
-  const perSource = state.withoutHeader === 'per-source'
+  const perSource = (state.whenOn.withoutHeader ?? state.withoutHeader) === 'per-source'
   return {
     ...state,
+    ...state.whenOn,
+    loopback: false,
     asks: 'yes',
     grade: state.grade === 'unconfirmed' ? 'inferred' : state.grade,
     // the list that a per-source receiver needs holds the peers from outside: nodes where the service proxy translates
@@ -78,7 +85,15 @@ function outsideRanges(facts: WayFacts): string[] {
 /** What the controller writes then; undefined where nothing is known of it and today's status stands. */
 function switchedShape(facts: WayFacts, sends: boolean): Judged<StatusShape> | undefined {
   const {row, controller} = facts.balancer
-  if (row === undefined || facts.door !== 'balancer') return undefined
+  if (facts.door !== 'balancer') return undefined
+  if (row === undefined) {
+    return {
+      value: {entries: 'ip', ipMode: 'unknown'},
+      grade: 'unconfirmed',
+      source: shared.ipMode,
+      check: 'the status of the Service after the switch',
+    }
+  }
   const cell = sends ? row.status.on : row.status.off
   const {value, grade, source, check} = cell
   const writes = controllerWrites(value.since, controller?.version)

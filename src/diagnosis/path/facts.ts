@@ -84,7 +84,8 @@ function waysOf(service: KubeObject, cluster: ClusterView): WayFacts[] {
       policy: field(spec, 'externalTrafficPolicy') === 'Local' ? 'Local' : 'Cluster',
       balancer,
       sender: sends,
-      plain: balancer.row === undefined ? undefined : readPlain(balancer.row, service, isSending(sends)),
+      plain:
+        balancer.row === undefined ? undefined : readPlain(balancer.row, service, isSending(sends), protocolOf(entry)),
       allPortsSend,
       receiver,
       state: readReceiver(cluster.index, service, receiver, port),

@@ -1,7 +1,7 @@
 import {shared} from '../../platforms/sources.ts'
 import {isSending, outerCheck, type WayFacts} from './facts.ts'
 import {namesOfWay} from './names.ts'
-import {isProxyMode} from './outside.ts'
+import {healthCheckProblem, isProxyMode} from './outside.ts'
 import {insidePeers, isListed} from './peers.ts'
 import {shortCircuits, together} from './short-circuit.ts'
 import {judge, type Ground, type Judgement} from './verdict.ts'
@@ -60,7 +60,16 @@ function selfCalls(facts: WayFacts, grounds: readonly Ground[]): Judgement | und
   if (plain === undefined || plain.selfCalls === 'work' || together(shortCircuits(facts)).taken === 'all')
     return undefined
   const all = [...grounds, {grade: plain.grade, source: plain.from}]
-  if (plain.selfCalls === 'time out')
+  if (plain.selfCalls === 'not said')
+    return judge(
+      'unknown',
+      'unknown',
+      'nothing is said about a target that calls itself over UDP',
+      all,
+      'a query from a pod to the public name',
+    )
+  // OpenShift's own text: native preservation breaks the way from a pod to the router on its node
+  if (plain.selfCalls === 'time out' || facts.receiver.row?.id === 'openshift-router')
     return judge(
       'half-broken',
       'balancer',
@@ -77,7 +86,7 @@ function selfCalls(facts: WayFacts, grounds: readonly Ground[]): Judgement | und
 }
 
 function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | undefined): Judgement {
-  const {state, sender} = facts
+  const {state} = facts
   const title = facts.receiver.row?.title ?? 'the receiver'
   if (state === undefined) return withoutReceiver(facts)
   if (state.withoutHeader === 'tolerated')
@@ -111,7 +120,7 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
       return judge(
         'depends',
         'unknown',
-        `whether ${facts.cluster.plane.title} leaves the address alone is not known${sender.sends === 'unknown' ? '' : ''}`,
+        `whether ${facts.cluster.plane.title} leaves the address alone is not known`,
         all,
         circuit.check,
       )
@@ -139,6 +148,8 @@ function through(facts: WayFacts, grounds: readonly Ground[]): Judgement {
     )
   const self = selfCalls(facts, all)
   if (self !== undefined) return self
+  const sick = healthCheckProblem(facts)
+  if (sick !== undefined) return judge('depends', 'unknown', sick.why, all, sick.check)
   const health = facts.balancer.row?.id === 'aws-lbc' ? facts.plain : undefined
   return judge(
     'not-needed',
@@ -196,7 +207,10 @@ function behindOuter(facts: WayFacts, grounds: readonly Ground[], fixed: Judgeme
 
 function withoutReceiver(facts: WayFacts): Judgement {
   if (facts.protocol !== 'TCP')
-    return judge('not-needed', 'none', 'no PROXY on UDP', [{grade: 'source', source: shared.proxyProtocol}])
+    return (
+      selfCalls(facts, []) ??
+      judge('not-needed', 'none', 'no PROXY on UDP', [{grade: 'source', source: shared.proxyProtocol}])
+    )
   if (facts.receiver.contradiction.length > 0) {
     return judge(
       'depends',

@@ -182,7 +182,8 @@ export function healthCheckProblem(facts: WayFacts): {readonly why: string; read
   const annotations = facts.service.metadata.annotations ?? {}
   const kind = annotations['service.beta.kubernetes.io/aws-load-balancer-healthcheck-protocol']?.toLowerCase()
   const nodesAsTargets = facts.plain?.direct === false
-  if (facts.balancer.row?.id !== 'aws-lbc' || !isSending(facts.sender) || !nodesAsTargets) return undefined
+  if (!['aws-lbc', 'aws-nlb'].includes(facts.balancer.row?.id ?? '') || !isSending(facts.sender) || !nodesAsTargets)
+    return undefined
   const http = kind === 'http' || kind === 'https' || (kind === undefined && facts.policy === 'Local')
   if (!http || facts.policy !== 'Local') return undefined
   return {
@@ -202,7 +203,14 @@ function notAsking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
       grounds,
     )
   }
-  return plainWay(facts, grounds)
+  const plain = plainWay(facts, grounds)
+  if (facts.state?.loopback !== true || plain.lost === 'balancer' || plain.lost === 'service-proxy') return plain
+  return judge(
+    'broken',
+    'receiver',
+    `TLS passthrough: the listener in front of ${facts.receiver.row?.title ?? 'nginx'} hands every connection on from 127.0.0.1`,
+    grounds,
+  )
 }
 
 /** Nobody knows whether the receiver asks; what the network loses is lost all the same, unless a header carries it. */

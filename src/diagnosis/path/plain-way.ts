@@ -1,5 +1,6 @@
 import {shared} from '../../platforms/sources.ts'
 import {outerCheck, type WayFacts} from './facts.ts'
+import {isListed, outsidePeers} from './peers.ts'
 import {judge, type Ground, type Judgement} from './verdict.ts'
 
 const look = "a request from a known address, and the address in the receiver's log"
@@ -18,6 +19,8 @@ export function plainWay(facts: WayFacts, before: readonly Ground[] = []): Judge
       'kubectl describe service: which controller writes its events',
     )
   }
+  const byHeader = inForwardedHeader(facts, grounds)
+  if (byHeader !== undefined) return byHeader
   if (atBalancer.loses === 'always')
     return judge('broken', 'balancer', atBalancer.why, [...grounds, atBalancer.ground], atBalancer.check)
   if (atNode.loses === 'always') return judge('broken', 'service-proxy', atNode.why, [...grounds, atNode.ground])
@@ -30,6 +33,24 @@ export function plainWay(facts: WayFacts, before: readonly Ground[] = []): Judge
   if (atNode.loses === 'sometimes')
     return judge('half-broken', 'service-proxy', atNode.why, [...grounds, atNode.ground])
   return judge('fine', 'none', atNode.why, [...grounds, atBalancer.ground, atNode.ground])
+}
+
+/** OpenStack: an HTTP listener that writes X-Forwarded-For before every translation, believed from the peers that are seen. */
+function inForwardedHeader(facts: WayFacts, grounds: readonly Ground[]): Judgement | undefined {
+  const {row} = facts.balancer
+  const forwarded = facts.state?.forwarded
+  if (row?.family !== 'openstack' || forwarded === undefined) return undefined
+  if (facts.service.metadata.annotations?.['loadbalancer.openstack.org/x-forwarded-for'] !== 'true') return undefined
+  // on a TLS port the balancer cannot write into what it passes on
+  if (facts.port === 443 || facts.portName === 'https') return undefined
+  const listed = isListed(forwarded, outsidePeers(facts))
+  if (listed !== 'all') return undefined
+  return judge(
+    'fine',
+    'none',
+    `${row.title} writes X-Forwarded-For, and ${facts.receiver.row?.title ?? 'the receiver'} believes it from its peers`,
+    [...grounds, {grade: 'inferred', source: row.proxy.source}],
+  )
 }
 
 interface HopLoss {

@@ -268,9 +268,10 @@ export const bigClouds: readonly BalancerRow[] = [
         shapes.ip,
         'https://docs.oracle.com/iaas/releasenotes/conteng/conteng-LoadBalancer-IPMode-Release-Notes.htm',
       ),
-      on: said(
-        shapes.ip,
+      on: unconfirmed(
+        {entries: 'ip', ipMode: 'unknown'},
         'https://docs.oracle.com/iaas/releasenotes/conteng/conteng-LoadBalancer-IPMode-Release-Notes.htm',
+        'kubectl get service NAME -o jsonpath={.status.loadBalancer}, after the switch',
       ),
     },
     ipMode: said(

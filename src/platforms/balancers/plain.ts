@@ -1,4 +1,5 @@
 import type {Grade} from '../../model/doctor.ts'
+import {record} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import {attribute, digitalOceanType} from './sender.ts'
 import type {BalancerRow} from './row.ts'
@@ -11,7 +12,7 @@ export interface PlainSource {
   /** Lost for clients of the other address family. */
   readonly otherFamily: boolean
   /** A target that calls itself through it times out (source and destination are the same). */
-  readonly selfCalls: 'work' | 'time out' | 'unknown'
+  readonly selfCalls: 'work' | 'time out' | 'unknown' | 'not said'
   readonly how: string
   readonly grade: Grade
   readonly from: string
@@ -19,7 +20,7 @@ export interface PlainSource {
 }
 
 /** Reads settings that the row calls `depends`. */
-export function readPlain(row: BalancerRow, service: KubeObject, sendsProxy: boolean): PlainSource {
+export function readPlain(row: BalancerRow, service: KubeObject, sendsProxy: boolean, protocol = 'TCP'): PlainSource {
   const {value, grade, source, check} = row.plain
   const base: PlainSource = {
     source: value === 'depends' ? 'unknown' : value,
@@ -36,8 +37,9 @@ export function readPlain(row: BalancerRow, service: KubeObject, sendsProxy: boo
     from: source,
     ...(check === undefined ? {} : {check}),
   }
-  if (row.id === 'aws-nlb' || row.id === 'aws-lbc') return networkLoadBalancer(row, service, sendsProxy, base)
+  if (row.id === 'aws-nlb' || row.id === 'aws-lbc') return networkLoadBalancer(row, service, sendsProxy, base, protocol)
   if (row.id === 'digitalocean') return digitalOcean(service, base)
+  if (row.id === 'oracle') return oracle(service, base)
   if (row.id === 'k3s-servicelb')
     return {
       ...base,
@@ -50,16 +52,30 @@ export function readPlain(row: BalancerRow, service: KubeObject, sendsProxy: boo
 
 const aws = 'service.beta.kubernetes.io/aws-load-balancer-'
 
+const targetGroups = 'https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html'
+
 /** platforms.md 1.2: instance targets keep the address unless that is switched off, address targets the other way round. */
 function networkLoadBalancer(
   row: BalancerRow,
   service: KubeObject,
   sendsProxy: boolean,
   base: PlainSource,
+  protocol: string,
 ): PlainSource {
   const annotations = service.metadata.annotations ?? {}
   const direct =
     row.id === 'aws-lbc' && (annotations[`${aws}nlb-target-type`] === 'ip' || annotations[`${aws}type`] === 'nlb-ip')
+  if (protocol !== 'TCP') {
+    return {
+      ...base,
+      source: 'kept',
+      direct,
+      how: 'keeps the address of UDP clients, which cannot be changed',
+      selfCalls: 'not said',
+      grade: 'source',
+      from: targetGroups,
+    }
+  }
   const set = attribute(annotations[`${aws}target-group-attributes`], 'preserve_client_ip.enabled')
   const kept = set === undefined ? !direct : set === 'true'
   const internal =
@@ -75,7 +91,7 @@ function networkLoadBalancer(
       : `${direct ? 'address' : 'instance'} targets with preserve_client_ip off`,
     // "works while off" is said of address targets; for instances it follows
     grade: kept || direct ? 'source' : 'inferred',
-    from: 'https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html',
+    from: targetGroups,
   }
 }
 
@@ -92,4 +108,17 @@ function digitalOcean(service: KubeObject, base: PlainSource): PlainSource {
         check: "the type of this balancer in the provider's console or API (REGIONAL or REGIONAL_NETWORK)",
       }
   }
+}
+
+/** Oracle: its network balancer keeps the source where asked to, and ignores that under policy Cluster. */
+function oracle(service: KubeObject, base: PlainSource): PlainSource {
+  const annotations = service.metadata.annotations ?? {}
+  const network = annotations['oci.oraclecloud.com/load-balancer-type'] === 'nlb'
+  if (!network) return base
+  const asked = annotations['oci-network-load-balancer.oraclecloud.com/is-preserve-source'] === 'true'
+  const local = record(service['spec'])['externalTrafficPolicy'] === 'Local'
+  if (asked && local) return {...base, source: 'kept', how: 'keeps the source (is-preserve-source)'}
+  if (asked)
+    return {...base, source: 'translated', how: 'ignores is-preserve-source under policy Cluster', grade: 'inferred'}
+  return base
 }

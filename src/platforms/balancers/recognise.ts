@@ -21,6 +21,8 @@ export interface BalancerController {
   readonly runner: Runner
   readonly version: string | undefined
   readonly environment: Readonly<Record<string, string>>
+  /** `NAME=VALUE` lines of the cloud.conf that it mounts, as far as a ConfigMap shows them. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** What the cluster as a whole says about its balancers: nodes and controllers. Made once. */
@@ -53,6 +55,7 @@ export function balancerEnvironment(index: SnapshotIndex): BalancerEnvironment {
           row,
           runner,
           version: imageTag(container.image),
+          settings: cloudConf(index, runner),
           environment: Object.fromEntries(
             container.env.flatMap(({name, value}) => (value === undefined ? [] : [[name, value]])),
           ),
@@ -75,6 +78,17 @@ function isControlPlaneVip(runner: Runner): boolean {
       isImageOf(container.image, ['/kube-vip']) &&
       container.env.some(({name, value}) => name === 'svc_enable' && value === 'false'),
   )
+}
+
+/** Settings of a cloud.conf in a mounted ConfigMap; usually it is a Secret, and nothing is known. */
+function cloudConf(index: SnapshotIndex, runner: Runner): Record<string, string> {
+  const maps = runner.spec.volumes.flatMap((volume) => volume.sources.flatMap((source) => source.configMap?.name ?? []))
+  const texts = maps.flatMap((name) => {
+    const data = record(index.get('ConfigMap', runner.namespace, name, '')?.['data'])
+    return Object.values(data).filter((value): value is string => typeof value === 'string')
+  })
+  const lines = texts.join('\n').matchAll(/^[ \t]*([\w-]+)[ \t]*=[ \t]*"?([^"\n]*?)"?[ \t]*$/gm)
+  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
 }
 
 function providerClues(index: SnapshotIndex): Clue[] {

@@ -40,14 +40,20 @@ export function readSender(
       sends: sends === 'off' ? 'no' : sends,
       ...base,
       seen: {object: read.object ?? objectOf(service), field: read.field, value: read.value},
-      ...exception(row, service, sends),
+      ...exception(row, service, sends, controller),
     }
   }
   return {sends: 'no', ...base}
 }
 
 /** Combinations that nobody has seen work. */
-function exception(row: BalancerRow, service: KubeObject, version: ProxyVersion | 'off'): Partial<Sender> {
+function exception(
+  row: BalancerRow,
+  service: KubeObject,
+  version: ProxyVersion | 'off',
+  controller: BalancerController | undefined,
+): Partial<Sender> {
+  if (controller?.settings['lb-provider'] === 'ovn' && version !== 'off') return {sends: 'no', grade: 'source'}
   const type = service.metadata.annotations?.[digitalOceanType]
   if (row.id === 'digitalocean' && version !== 'off' && type === 'REGIONAL_NETWORK') {
     return {

@@ -145,7 +145,10 @@ function planeOf(one: Present, index: SnapshotIndex, cni: string | undefined): D
       check: ipMode.check ?? `find the version of ${row.title}: ipMode is honoured ${sinceText(ipMode.value)}`,
     },
     cluster: clusterPolicy(one, index),
-    seen: one.runner === nobody ? [] : [{object: one.runner.object, field: 'spec.containers[].image', value: one.version ?? '(no tag)'}],
+    seen:
+      one.runner === nobody
+        ? []
+        : [{object: one.runner.object, field: 'spec.containers[].image', value: one.version ?? '(no tag)'}],
     contradiction: [],
     row,
   }
@@ -184,7 +187,13 @@ function clusterPolicy(one: Present, index: SnapshotIndex): Judged<'kept' | 'tra
     const tunnelled = configValue(index, 'cilium-config', 'routing-mode') === 'tunnel'
     const vxlan = (configValue(index, 'cilium-config', 'tunnel-protocol') ?? 'vxlan') === 'vxlan'
     // with VXLAN there is no DSR, and option dispatch needs native routing: the agent refuses or falls back
-    if (tunnelled && (vxlan || dispatch === 'opt')) return {value: undefined, ...said, grade: 'unconfirmed', check: 'cilium-dbg status --verbose: Mode under KubeProxyReplacement Details'}
+    if (tunnelled && (vxlan || dispatch === 'opt'))
+      return {
+        value: undefined,
+        ...said,
+        grade: 'unconfirmed',
+        check: 'cilium-dbg status --verbose: Mode under KubeProxyReplacement Details',
+      }
     return {value: 'kept', ...said}
   }
   if (one.row.id === 'antrea')
@@ -193,7 +202,11 @@ function clusterPolicy(one: Present, index: SnapshotIndex): Judged<'kept' | 'tra
 }
 
 /** Does a Service ask for another way of forwarding than the cluster's? */
-export function clusterPolicyFor(plane: DataPlane, service: KubeObject, index: SnapshotIndex): Judged<'kept' | 'translated'> {
+export function clusterPolicyFor(
+  plane: DataPlane,
+  service: KubeObject,
+  index: SnapshotIndex,
+): Judged<'kept' | 'translated'> {
   const annotations = service.metadata.annotations ?? {}
   if (plane.proxy === 'cilium' && configValue(index, 'cilium-config', 'bpf-lb-mode-annotation') === 'true') {
     const mode = annotations['service.cilium.io/forwarding-mode']
@@ -212,7 +225,9 @@ export function clusterPolicyFor(plane: DataPlane, service: KubeObject, index: S
 /** Does this Service ask the service proxy to leave its balancer addresses alone? */
 export function leavesAddressesAlone(plane: DataPlane, service: KubeObject): boolean {
   if (!plane.shortCircuits) return true
-  return plane.proxy === 'kube-router' && service.metadata.annotations?.['kube-router.io/service.skiplbips'] !== undefined
+  return (
+    plane.proxy === 'kube-router' && service.metadata.annotations?.['kube-router.io/service.skiplbips'] !== undefined
+  )
 }
 
 function configValue(index: SnapshotIndex, name: string, key: string): string | undefined {

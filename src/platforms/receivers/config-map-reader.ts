@@ -1,5 +1,7 @@
+import {isInRanges, readRange, type AddressRange} from '../../model/address-range.ts'
 import {field, record} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
+import {compareVersions} from '../versions.ts'
 import {flagOf, isFlagOn, wordsOf, type Runner} from '../workloads.ts'
 import {trustFrom, type Found, type ReceiverQuestion, type Seen} from './state.ts'
 import type {ReceiverSetting} from './row.ts'
@@ -80,19 +82,50 @@ export function readConfigMapSetting(
   const list = config.data[trustKey]
   if (on && list !== undefined) seen.push({object: seen[0]!.object, field: `data.${trustKey}`, value: list})
   const found: Found = {asks: on ? 'yes' : 'no', seen, trust: trustFrom(rule, list === '' ? undefined : list)}
-  return row.id === 'ingress-nginx' ? {...found, ...nginxException(question, on)} : found
+  return row.id === 'ingress-nginx' ? withNginxRules(question, found, config) : found
 }
 
-/** ingress-nginx with TLS passthrough: port 443 belongs to a Go listener (platforms.md 2.2 row 9, cozystack.md 4). */
-function nginxException(question: ReceiverQuestion, on: boolean): Partial<Found> {
-  if (!on || !isHttps(question) || !hasPassthrough(question.runners)) return {}
-  return {
+const passthroughSource =
+  'https://github.com/kubernetes/ingress-nginx/blob/dbb11b92d/internal/ingress/controller/nginx.go'
+
+/**
+ * ingress-nginx: X-Forwarded-For, and TLS passthrough, where port 443 belongs to a Go listener in front of nginx. That takes
+ * connections without a header and believes anybody's (platforms.md 2.2 row 9), reads version 2 from v1.14.0 on only
+ * (go.mod: armon/go-proxyproto before, pires/go-proxyproto since), and hands every connection to nginx from 127.0.0.1, which
+ * so has to be in proxy-real-ip-cidr; without PROXY nginx shows 127.0.0.1 itself.
+ */
+function withNginxRules(question: ReceiverQuestion, found: Found, config: ReadConfig): Found {
+  const list = config.data['proxy-real-ip-cidr']
+  const believes = config.data['use-forwarded-headers'] === 'true' || config.data['enable-real-ip'] === 'true'
+  const read: Found = believes ? {...found, forwarded: trustFrom(question.row.trust.value, list)} : found
+  if (!isHttps(question) || !hasPassthrough(question.runners)) return read
+  const order = compareVersions(question.receiver.version, '1.14.0')
+  const whenOn: Found['whenOn'] = {
     withoutHeader: 'tolerated',
-    versions: ['v1'],
-    trust: {kind: 'anyone'},
-    grade: 'inferred',
-    notes: ['TLS passthrough: port 443 takes connections without a header and believes any header of version 1'],
+    versions: order !== undefined && order >= 0 ? ['v1', 'v2'] : ['v1'],
+    trust: trustsLoopback(found)
+      ? {kind: 'anyone'}
+      : {kind: 'nobody', key: 'proxy-real-ip-cidr, which lacks 127.0.0.1,'},
   }
+  const on = found.asks === 'yes'
+  return {
+    ...read,
+    ...(on ? whenOn : {}),
+    whenOn,
+    loopback: !on,
+    grade: 'inferred',
+    notes: on
+      ? ['TLS passthrough: port 443 takes connections without a header and believes any header']
+      : ['TLS passthrough: nginx sees every connection of port 443 as one from 127.0.0.1'],
+    source: passthroughSource,
+  }
+}
+
+/** Is 127.0.0.1 a peer whose header nginx believes? The default list holds every IPv4 address. */
+function trustsLoopback({trust}: Found): boolean {
+  if (trust?.kind !== 'ranges') return trust?.kind === 'anyone'
+  const ranges = trust.ranges.map(readRange).filter((range): range is AddressRange => range !== undefined)
+  return isInRanges(ranges, '127.0.0.1')
 }
 
 /** Do the controller's arguments switch TLS passthrough on? */

@@ -64,11 +64,8 @@ export const envoyRows: readonly ReceiverRow[] = [
     },
     setting: said({kind: 'mesh'}, istio),
     versions: said(['v1', 'v2'], envoyFilter),
-    withoutHeader: unconfirmed(
-      'refused',
-      istio,
-      'read the listener filter: istioctl proxy-config listener POD -o json, allow_requests_without_proxy_protocol',
-    ),
+    // the built-in field adds the filter with an empty configuration, which refuses
+    withoutHeader: said('refused', istio),
     trust: said({kind: 'anyone'}, istio),
     scope: said('all ports', istio),
     enable:

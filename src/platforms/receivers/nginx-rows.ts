@@ -75,7 +75,7 @@ export const nginxRows: readonly ReceiverRow[] = [
       ingressControllers: [],
       gatewayControllers: ['gateway.nginx.org/nginx-gateway-controller'],
       commands: [],
-      images: ['/nginx-gateway-fabric'],
+      images: ['/nginx-gateway-fabric', '/nginx-gateway-fabric/nginx', '/nginx-gateway-fabric/nginx-plus'],
       labels: [{'app.kubernetes.io/name': 'nginx-gateway-fabric'}, {'app.kubernetes.io/managed-by': 'ngf-nginx'}],
     },
     setting: said({kind: 'resource', resource: 'NginxProxy'}, fabric),

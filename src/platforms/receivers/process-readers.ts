@@ -1,6 +1,6 @@
-import {field, record, text} from '../../model/fields.ts'
-import {flagOf, isFlagOn, records, wordsOf} from '../workloads.ts'
+import {flagOf, isFlagOn, wordsOf} from '../workloads.ts'
 import {readConfig} from './config-map-reader.ts'
+import {readTraefikFile} from './static-files.ts'
 import {trustFrom, type Found, type ReceiverQuestion, type Seen} from './state.ts'
 
 /** Traefik: the entry point whose address has the target port, and its proxyProtocol flags. Other flags may stand in a mounted file. */
@@ -36,6 +36,8 @@ export function readEntryPoints(question: ReceiverQuestion): Found {
       return {asks: 'no', seen: see('', ' not set')}
     }
   }
+  const fromFile = readTraefikFile(question)
+  if (fromFile !== undefined) return fromFile
   return unknownProcess(question, 'read the static configuration of Traefik for proxyProtocol of this entry point')
 }
 
@@ -136,54 +138,7 @@ export function readMesh(question: ReceiverQuestion): Found {
   return unknownProcess(question, 'istioctl proxy-config listener POD -o json, and look for proxy_protocol')
 }
 
-/** APISIX: config.yaml in a ConfigMap of the namespace; the PROXY ports are ports of their own. */
-export function readConfigFile(question: ReceiverQuestion): Found {
-  const maps = question.index
-    .list('ConfigMap', '')
-    .filter((map) => map.metadata.namespace === question.service.metadata.namespace)
-  for (const map of maps) {
-    const config = text(field(record(map['data']), 'config.yaml'))
-    if (config === undefined || !/^\s*apisix:/m.test(config)) continue
-    const ports = ['listen_http_port', 'listen_https_port'].flatMap((key) => {
-      const match = new RegExp(`^\\s*${key}:\\s*(\\d+)`, 'm').exec(config)
-      return match === null ? [] : [Number(match[1])]
-    })
-    const on = question.targetPort !== undefined && ports.includes(question.targetPort)
-    const lists = /real_ip_from:\s*\n((?:\s*-\s*\S+\s*\n?)+)/.exec(config)?.[1]
-    const ranges = lists
-      ?.split('\n')
-      .map((line) =>
-        line
-          .replace(/^\s*-\s*/, '')
-          .replaceAll(/["']/g, '')
-          .trim(),
-      )
-      .filter(Boolean)
-      .join(',')
-    const byHeader = /real_ip_header:\s*["']?proxy_protocol/.test(config)
-    return {
-      asks: on ? 'yes' : 'no',
-      seen: [
-        {
-          object: `configmap/${map.metadata.namespace}/${map.metadata.name}`,
-          field: 'data["config.yaml"]',
-          value: `proxy_protocol ports ${ports.join(', ') || 'none'}`,
-        },
-      ],
-      trust: byHeader
-        ? trustFrom(question.row.trust.value, ranges)
-        : {kind: 'nobody', key: 'nginx_config.http.real_ip_header'},
-    }
-  }
-  return unknownProcess(question, 'read config.yaml of APISIX for apisix.proxy_protocol')
-}
-
 /** The setting is somewhere that was not read. */
 export function unknownProcess(_question: ReceiverQuestion, check: string): Found {
   return {asks: 'unknown', seen: [], grade: 'unconfirmed', check}
-}
-
-/** Names of listed objects, for messages. */
-export function namesOf(value: unknown): string[] {
-  return records(value).flatMap((entry) => text(field(entry, 'name')) ?? [])
 }

@@ -4,14 +4,8 @@ import type {SnapshotIndex} from '../../model/snapshot.ts'
 import {weakest} from '../cell.ts'
 import {containerPort, records, type Runner} from '../workloads.ts'
 import {readConfigMapSetting} from './config-map-reader.ts'
-import {
-  readConfigFile,
-  readEntryPoints,
-  readFlag,
-  readListenVariable,
-  readMesh,
-  unknownProcess,
-} from './process-readers.ts'
+import {readEntryPoints, readFlag, readListenVariable, readMesh, unknownProcess} from './process-readers.ts'
+import {readConfigFile} from './static-files.ts'
 import type {RecognisedReceiver} from './recognise.ts'
 import {readResource} from './resource-readers.ts'
 import type {ReceiverRow} from './row.ts'
@@ -34,6 +28,7 @@ export function readReceiver(
     receiver,
     service,
     runners: receiver.runners,
+    neighbours: receiver.neighbours,
     port,
     portName: text(field(entry ?? {}, 'name')) ?? '',
     targetPort: targetPortOf(entry ?? {}, port, receiver.runners),
@@ -78,7 +73,7 @@ function read(question: ReceiverQuestion): Found {
 /** A row and what was found, as one state. Only the cells that count in this state decide the grade. */
 function stateOf(row: ReceiverRow, found: Found): ReceiverState {
   const grades = [row.setting.grade, found.grade ?? 'source']
-  const sources = [row.setting.source]
+  const sources = [row.setting.source, ...(found.source === undefined ? [] : [found.source])]
   if (found.asks !== 'no') {
     if (found.withoutHeader === undefined) {
       grades.push(row.withoutHeader.grade)
@@ -96,6 +91,9 @@ function stateOf(row: ReceiverRow, found: Found): ReceiverState {
     grade: weakest(grades),
     sources: [...new Set(sources)],
     ...(check === undefined ? {} : {check}),
+    whenOn: found.whenOn ?? {},
+    ...(found.forwarded === undefined ? {} : {forwarded: found.forwarded}),
+    loopback: found.loopback ?? false,
     notes: found.notes ?? [],
   }
 }

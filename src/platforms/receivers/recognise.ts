@@ -34,6 +34,8 @@ export interface RecognisedReceiver {
   readonly contradiction: readonly string[]
   /** Pods behind the Service; templates of workloads where no pods are known. */
   readonly runners: readonly Runner[]
+  /** Everything that runs in the namespace of the Service: some controllers are configured beside their proxies. */
+  readonly neighbours: readonly Runner[]
   readonly gateway?: OwningGateway
   readonly version: string | undefined
   /** May there be pods that were not read? */
@@ -103,6 +105,9 @@ export function recogniseReceiver(service: KubeObject, index: SnapshotIndex, run
     clues,
     contradiction: ids.length > 1 ? ids : [],
     runners: behind,
+    neighbours: [...runners.workloads, ...runners.pods].filter(
+      (one) => one.namespace === (service.metadata.namespace ?? 'default'),
+    ),
     ...(gateway === undefined ? {} : {gateway}),
     version: row === undefined ? undefined : versionOf(row, behind),
     podsKnown: behind.length > 0 || ['complete', 'absent'].includes(index.state('Pod', service.metadata.namespace)),
@@ -158,7 +163,7 @@ function labelClues(service: KubeObject, behind: readonly Runner[]): ReceiverClu
 
 /** The Gateway that this Service was made for. */
 export function owningGateway(service: KubeObject, index: SnapshotIndex): OwningGateway | undefined {
-  const labels = service.metadata.labels ?? {}
+  const labels = {...textRecord(field(record(service['spec']), 'selector')), ...service.metadata.labels}
   const owner = service.metadata.ownerReferences?.find(({kind}) => kind === 'Gateway')
   const name =
     labels['gateway.envoyproxy.io/owning-gateway-name'] ??

@@ -1,7 +1,7 @@
 import {field, list, record, text} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import {isFlagOn, records, wordsOf} from '../workloads.ts'
-import {readFlag, unknownProcess} from './process-readers.ts'
+import {unknownProcess} from './process-readers.ts'
 import type {ReceiverSetting} from './row.ts'
 import {trustFrom, type Found, type ReceiverQuestion, type Seen} from './state.ts'
 
@@ -134,10 +134,11 @@ function readContour(question: ReceiverQuestion): Found {
     const value = field(record(field(record(field(settings, 'envoy')), 'listener')), 'useProxyProtocol')
     if (value === true) return {asks: 'yes', seen: [seen(object, 'spec.envoy.listener.useProxyProtocol', 'true')]}
   }
-  const serve = question.receiver.runners.filter((runner) =>
+  const serve = question.neighbours.filter((runner) =>
     runner.spec.containers.some((container) => wordsOf(runner, container).includes('serve')),
   )
-  if (serve.length > 0) {
+  const [first] = serve
+  if (first !== undefined) {
     const on = serve.find((runner) =>
       runner.spec.containers.some((one) => isFlagOn(wordsOf(runner, one), 'use-proxy-protocol')),
     )
@@ -145,14 +146,9 @@ function readContour(question: ReceiverQuestion): Found {
       return {asks: 'yes', seen: [{object: on.object, field: 'spec.containers[].args', value: '--use-proxy-protocol'}]}
     return {
       asks: 'no',
-      seen: [{object: serve[0]!.object, field: 'spec.containers[].args', value: 'no --use-proxy-protocol'}],
+      seen: [{object: first.object, field: 'spec.containers[].args', value: 'no --use-proxy-protocol'}],
     }
   }
-  const fromPeers = readFlag(
-    {...question, runners: question.runners.filter((one) => one.labels['app'] === 'contour')},
-    '--use-proxy-protocol',
-  )
-  if (fromPeers.asks !== 'unknown') return fromPeers
   if (question.index.list('ContourConfiguration').length > 0)
     return {
       asks: 'no',
@@ -185,6 +181,16 @@ function readEmissary(question: ReceiverQuestion): Found {
     const spec = record(object['spec'])
     const protocol = text(field(spec, 'protocol')) ?? ''
     const stack = list(field(spec, 'protocolStack'))
+    const order = stack.length > 0 ? stack : protocol === 'HTTPSPROXY' ? ['TLS', 'PROXY', 'HTTP', 'TCP'] : []
+    // a balancer writes its header before TLS; whether the listener looks for it there is all that decides
+    if (order.includes('TLS') && order.indexOf('TLS') < order.indexOf('PROXY'))
+      return {
+        asks: 'unknown',
+        seen: [
+          seen(object, stack.length > 0 ? 'spec.protocolStack' : 'spec.protocol', stack.length > 0 ? stack : protocol),
+        ],
+        check: 'a fresh TLS connection from outside, and one from a pod',
+      }
     if (['HTTPPROXY', 'HTTPSPROXY'].includes(protocol) || stack.includes('PROXY'))
       return {
         asks: 'yes',

@@ -30,6 +30,12 @@ export interface ReceiverState {
   readonly grade: Grade
   readonly sources: readonly string[]
   readonly check?: string
+  /** What changes where the switch goes on, in ways that the row does not say. */
+  readonly whenOn: Pick<Found, 'withoutHeader' | 'versions' | 'trust'>
+  /** Whose X-Forwarded-For is believed; undefined: nobody's, or not known. */
+  readonly forwarded?: Trust
+  /** The receiver itself shows another address than that of the connection while PROXY is off. */
+  readonly loopback: boolean
   /** Things to say whatever the verdict is: keys that do nothing, another ConfigMap than the one that looks like it. */
   readonly notes: readonly string[]
 }
@@ -41,6 +47,8 @@ export interface ReceiverQuestion {
   readonly receiver: RecognisedReceiver
   readonly service: KubeObject
   readonly runners: readonly Runner[]
+  /** Everything that runs in the namespace of the Service. */
+  readonly neighbours: readonly Runner[]
   readonly port: number
   readonly portName: string
   /** Port inside the pod; undefined when it is a name that no container has. */
@@ -56,7 +64,12 @@ export interface Found {
   readonly versions?: readonly ('v1' | 'v2')[]
   readonly trust?: Trust
   readonly grade?: Grade
+  /** Where a rule that the row does not hold is written. */
+  readonly source?: string
   readonly check?: string
+  readonly whenOn?: Pick<Found, 'withoutHeader' | 'versions' | 'trust'>
+  readonly forwarded?: Trust
+  readonly loopback?: boolean
   readonly notes?: readonly string[]
 }
 
