@@ -89,7 +89,7 @@ function waysOf(service: KubeObject, cluster: ClusterView): WayFacts[] {
       allPortsSend,
       receiver,
       state: readReceiver(cluster.index, service, receiver, port),
-      source: clusterPolicyFor(cluster.plane, service, cluster.index),
+      source: clusterPolicyFor(cluster.plane, service, cluster.index, protocolOf(entry)),
       leftAlone: leavesAddressesAlone(cluster.plane, service),
       nodesWithPods: new Set(
         receiver.runners.flatMap((one) => (one.ready && one.node !== undefined ? [one.node] : [])),

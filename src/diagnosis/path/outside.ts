@@ -94,6 +94,13 @@ function asking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
       )
     return plainWay(facts, grounds)
   }
+  if (state.trust.kind === 'nobody')
+    return judge(
+      'broken',
+      'receiver',
+      `${title} reads the header and throws its address away: ${state.trust.key} names nobody who connects`,
+      grounds,
+    )
   if (sender.sends !== 'some' && !state.versions.includes(sender.sends)) {
     return judge(
       'broken',
@@ -129,15 +136,17 @@ function carried(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   const trust = state?.trust ?? {kind: 'anyone' as const}
   const peers = outsidePeers(facts)
   const listed = isListed(trust, peers)
+  const bound = boundByIpvs(facts)
+  if (bound !== undefined)
+    return judge(
+      'depends',
+      'unknown',
+      bound,
+      grounds,
+      'health of the nodes at the balancer, and a request from outside',
+    )
   const health = healthCheckProblem(facts)
   if (health !== undefined) return judge('depends', 'unknown', health.why, grounds, health.check)
-  if (trust.kind === 'nobody')
-    return judge(
-      'broken',
-      'receiver',
-      `${title} reads the header and throws its address away: ${trust.key} names nobody`,
-      grounds,
-    )
   if (listed === 'none') {
     const key = trust.kind === 'ranges' ? trust.key : ''
     if (state?.withoutHeader === 'per-source')
@@ -175,6 +184,14 @@ function carried(facts: WayFacts, grounds: readonly Ground[]): Judgement {
     `the PROXY header of ${facts.balancer.row?.title ?? 'the balancer'} carries the address past every translation`,
     grounds,
   )
+}
+
+/** IPVS binds the balancer's address on every node: a balancer that uses it as its own source never gets an answer (platforms.md 3.1). */
+function boundByIpvs(facts: WayFacts): string | undefined {
+  const {plane} = facts.cluster
+  const bound = facts.entries.some((entry) => entry.ip !== undefined && (entry.ipMode ?? 'VIP') === 'VIP')
+  if (plane.mode !== 'ipvs' || facts.balancer.row?.place !== 'cloud' || !bound) return undefined
+  return 'kube-proxy in IPVS mode binds the address on every node: a balancer that uses it as its source never gets an answer'
 }
 
 /** An HTTP health check that speaks no PROXY against nodes: what the balancer does without healthy targets is not said. */

@@ -7,7 +7,7 @@ const longestSetting = 4096
 
 /** Keys that are whole files which are read: Corefiles, component configurations, Traefik's and APISIX's static files. */
 const files =
-  /^(?:Corefile|NodeHosts|stubDomains|upstreamNameservers|mesh|config|config\.conf|[\w.-]+\.(?:override|server|include)|(?:traefik|config|dynamic|apisix|contour|antrea-agent|antrea-controller|felix)\.(?:ya?ml|toml|json)|antrea-(?:agent|controller)\.conf|net-conf\.json|cni-conf\.json|cni_network_config|ovnkube\.conf|ip-masq-agent|Caddyfile|haproxy\.cfg)$/
+  /^(?:Corefile|NodeHosts|stubDomains|upstreamNameservers|mesh|config|config\.conf|[\w.-]+\.(?:override|server|include)|(?:traefik|config|dynamic|apisix|contour|antrea-agent|antrea-controller|felix)\.(?:ya?ml|toml|json)|antrea-(?:agent|controller)\.conf|net-conf\.json|cni-conf\.json|cni_network_config|ovnkube\.conf|ip-masq-agent|Caddyfile|haproxy\.cfg|cloud[.-]conf(?:ig)?)$/
 
 /**
  * Settings that say something about addresses, listeners, trust or the data plane, one a key. What is not listed keeps its
@@ -25,9 +25,18 @@ const never = /snippet$|secret|token|password|-cert|certificate|auth-|template$|
  */
 export function projectSetting(key: string, value: string): string {
   if (files.test(key)) return maskNamed(key, value)
+  if (key === 'cloud.conf') return balancerLines(value)
   if (value.length > longestSetting || /[\n\r]/.test(value.trim())) return masked
   if (/^(?:true|false|on|off|\d{1,9}[a-z]{0,2})$/i.test(value)) return maskNamed(key, value)
   return settings.test(key) && !never.test(key) ? maskNamed(key, value) : masked
+}
+
+/** Of OpenStack's cloud.conf, which may hold passwords, the lines that say what a balancer can do. */
+function balancerLines(value: string): string {
+  const lines = value
+    .split('\n')
+    .filter((line) => /^\s*(?:lb-provider|enable-ingress-hostname|ingress-hostname-suffix)\s*=/.test(line))
+  return lines.length === 0 ? masked : lines.map((line) => line.trim()).join('\n')
 }
 
 /** The settings of a map, by key. Values that are no text (in values of a chart) are kept when they are plain. */

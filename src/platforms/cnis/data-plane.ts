@@ -29,6 +29,8 @@ export interface DataPlane {
   /** Source of a connection from outside under policy Cluster. */
   readonly cluster: Judged<'kept' | 'translated'>
   readonly seen: readonly {readonly object: string; readonly field: string; readonly value: string}[]
+  /** kube-proxy's mode, where its configuration is seen. */
+  readonly mode?: string
   /** Several that cannot all be right. */
   readonly contradiction: readonly string[]
   readonly row: CniRow | undefined
@@ -55,9 +57,11 @@ export function readDataPlane(index: SnapshotIndex): DataPlane {
   const [one] = replacing
   if (one !== undefined) return planeOf(one, index, cni?.row.id)
   if (kubeProxy !== undefined) {
-    return planeOf({...kubeProxy, version: kubeProxy.version ?? oldestKubelet(index)}, index, cni?.row.id)
+    const mode = kubeProxyMode(index)
+    const plane = planeOf({...kubeProxy, version: kubeProxy.version ?? oldestKubelet(index)}, index, cni?.row.id)
+    return mode === undefined ? plane : {...plane, mode}
   }
-  return builtIn(index) ?? unknownPlane(cni?.row.id)
+  return builtIn(index) ?? unknownPlane(cni?.row.id, cni?.row)
 }
 
 function findRow(row: CniRow, runners: readonly Runner[]): Present | undefined {
@@ -68,6 +72,12 @@ function findRow(row: CniRow, runners: readonly Runner[]): Present | undefined {
     return {row, runner, version: imageTag((container ?? runner.spec.containers[0])?.image ?? '')}
   }
   return undefined
+}
+
+/** `mode` of the KubeProxyConfiguration that kubeadm-like clusters keep in a ConfigMap. */
+function kubeProxyMode(index: SnapshotIndex): string | undefined {
+  const config = configValue(index, 'kube-proxy', 'config.conf')
+  return /^mode:\s*"?([a-z]+)/m.exec(config ?? '')?.[1]
 }
 
 /** k3s and its kin run kube-proxy inside their own process; the kubelet's version says so. */
@@ -118,7 +128,7 @@ function replaces(one: Present, index: SnapshotIndex, kubeProxy: boolean): boole
     case 'calico':
       return calicoEbpf(index, one.runner)
     case 'antrea':
-      return /^\s*proxyAll:\s*true/m.test(antreaConfig(index))
+      return /\bproxyAll:\s*true/.test(antreaConfig(index))
     case 'kube-router': {
       const words = one.runner.spec.containers.flatMap((container) => [...container.command, ...container.args])
       return !kubeProxy && !words.some((word) => /^--?run-service-proxy=false/.test(word))
@@ -137,7 +147,7 @@ function planeOf(one: Present, index: SnapshotIndex, cni: string | undefined): D
     title: version === undefined ? row.title : `${row.title} ${version}`,
     cni,
     version,
-    shortCircuits: !(row.id === 'antrea' && /^\s*proxyLoadBalancerIPs:\s*false/m.test(antreaConfig(index))),
+    shortCircuits: !(row.id === 'antrea' && /\bproxyLoadBalancerIPs:\s*false/.test(antreaConfig(index))),
     honoursIpMode: {
       value: honours,
       grade: honours === undefined ? 'unconfirmed' : ipMode.grade,
@@ -160,7 +170,7 @@ function sinceText(since: CniRow['honoursIpMode']['value']): string {
 }
 
 /** Nothing was recognised: what kube-proxy does is what every replacement copies, yet nobody has seen it here. */
-function unknownPlane(cni: string | undefined): DataPlane {
+function unknownPlane(cni: string | undefined, row?: CniRow): DataPlane {
   const check = 'kubectl get daemonsets -A: which CNI, and does kube-proxy run'
   return {
     proxy: 'unknown',
@@ -169,7 +179,10 @@ function unknownPlane(cni: string | undefined): DataPlane {
     version: undefined,
     shortCircuits: true,
     honoursIpMode: {value: undefined, grade: 'unconfirmed', source: shared.ipMode, check},
-    cluster: {value: 'translated', grade: 'inferred', source: shared.kubeProxy, check},
+    cluster:
+      row?.cluster.grade === 'unconfirmed'
+        ? {value: undefined, grade: 'unconfirmed', source: row.cluster.source, check: where}
+        : {value: 'translated', grade: 'inferred', source: shared.kubeProxy, check},
     seen: [],
     contradiction: [],
     row: undefined,
@@ -197,7 +210,7 @@ function clusterPolicy(one: Present, index: SnapshotIndex): Judged<'kept' | 'tra
     return {value: 'kept', ...said}
   }
   if (one.row.id === 'antrea')
-    return {value: /^\s*defaultLoadBalancerMode:\s*"?dsr/m.test(antreaConfig(index)) ? 'kept' : 'translated', ...said}
+    return {value: /\bdefaultLoadBalancerMode:\s*"?dsr/.test(antreaConfig(index)) ? 'kept' : 'translated', ...said}
   return {value: undefined, ...said, grade: 'unconfirmed', check: where}
 }
 
@@ -206,6 +219,7 @@ export function clusterPolicyFor(
   plane: DataPlane,
   service: KubeObject,
   index: SnapshotIndex,
+  protocol = 'TCP',
 ): Judged<'kept' | 'translated'> {
   const annotations = service.metadata.annotations ?? {}
   if (plane.proxy === 'cilium' && configValue(index, 'cilium-config', 'bpf-lb-mode-annotation') === 'true') {
@@ -213,6 +227,9 @@ export function clusterPolicyFor(
     if (mode === 'dsr') return {...plane.cluster, value: 'kept', grade: plane.row?.cluster.grade ?? 'inferred'}
     if (mode === 'snat') return {...plane.cluster, value: 'translated', grade: plane.row?.cluster.grade ?? 'inferred'}
   }
+  // hybrid is DSR for TCP and SNAT for the rest
+  if (plane.proxy === 'cilium' && protocol !== 'TCP' && configValue(index, 'cilium-config', 'bpf-lb-mode') === 'hybrid')
+    return {...plane.cluster, value: 'translated'}
   if (plane.proxy === 'antrea') {
     const mode = annotations['service.antrea.io/load-balancer-mode']
     if (mode === 'dsr' || mode === 'nat') return {...plane.cluster, value: mode === 'dsr' ? 'kept' : 'translated'}
