@@ -158,7 +158,7 @@ export const coreKinds: readonly SnapshotKind[] = [
   }),
   core('configmaps', 'ConfigMap', {
     read: 'named',
-    metadata: {managedFields: true, resourceVersion: true},
+    metadata: {labels: 'all', managedFields: true, resourceVersion: true},
     fields: configMapShape,
   }),
   builtIn('discovery.k8s.io', 'endpointslices', 'EndpointSlice', {
@@ -180,9 +180,11 @@ export const coreKinds: readonly SnapshotKind[] = [
   }),
   ...(['deployments/Deployment', 'daemonsets/DaemonSet', 'statefulsets/StatefulSet'] as const).map((word) => {
     const [plural = '', kind = ''] = word.split('/')
-    return builtIn('apps', plural, kind, {read: 'chosen', metadata: {}, fields: workloadFields})
+    return builtIn('apps', plural, kind, {read: 'chosen', metadata: {labels: 'all'}, fields: workloadFields})
   }),
   builtIn('apps', 'replicasets', 'ReplicaSet', {read: 'never', metadata: {}, fields: workloadFields}),
+  // By its name alone: the Job that RKE1 puts the DNS addon in with.
+  builtIn('batch', 'jobs', 'Job', {read: 'never', metadata: {}, fields: {}}),
   builtIn('networking.k8s.io', 'ingresses', 'Ingress', {
     read: 'all',
     metadata: {annotations: routeAnnotations},

@@ -91,6 +91,52 @@ const tenantValues: ShapeFields = {
   },
 }
 
+const calicoKinds: Row['kinds'] = {
+  ippools: [
+    'IPPool',
+    {
+      spec: {
+        cidr: 'scalar',
+        natOutgoing: 'scalar',
+        disabled: 'scalar',
+        disableBGPExport: 'scalar',
+        ipipMode: 'scalar',
+        vxlanMode: 'scalar',
+        allowedUses: ['scalar'],
+        nodeSelector: 'scalar',
+      },
+    },
+  ],
+  felixconfigurations: [
+    'FelixConfiguration',
+    {
+      spec: {
+        bpfEnabled: 'scalar',
+        bpfExternalServiceMode: 'scalar',
+        bpfDSROptoutCIDRs: ['scalar'],
+        bpfKubeProxyIptablesCleanupEnabled: 'scalar',
+        bpfConnectTimeLoadBalancing: 'scalar',
+        bpfEnforceRPF: 'scalar',
+        natOutgoingAddress: 'scalar',
+        natOutgoingExclusions: 'scalar',
+        workloadSourceSpoofing: 'scalar',
+        iptablesBackend: 'scalar',
+        nftablesMode: 'scalar',
+      },
+    },
+  ],
+  bgpconfigurations: [
+    'BGPConfiguration',
+    {
+      spec: {
+        serviceClusterIPs: [{cidr: 'scalar'}],
+        serviceExternalIPs: [{cidr: 'scalar'}],
+        serviceLoadBalancerIPs: [{cidr: 'scalar'}],
+      },
+    },
+  ],
+}
+
 const rows: readonly Row[] = [
   {
     group: 'metallb.io',
@@ -111,6 +157,17 @@ const rows: readonly Row[] = [
       bgpadvertisements: [
         'BGPAdvertisement',
         {spec: {ipAddressPools: ['scalar'], ipAddressPoolSelectors: [selector], nodeSelectors: [selector]}},
+      ],
+    },
+  },
+  {
+    group: 'metallb.io',
+    versions: ['v1beta2', 'v1beta1'],
+    // Only that there are peers, and which: passwords stand in the same object.
+    kinds: {
+      bgppeers: [
+        'BGPPeer',
+        {spec: {myASN: 'scalar', peerASN: 'scalar', peerAddress: 'scalar', nodeSelectors: [selector]}},
       ],
     },
   },
@@ -278,8 +335,24 @@ const rows: readonly Row[] = [
   },
   {
     group: 'networking.istio.io',
-    versions: ['v1alpha3', 'v1'],
+    // EnvoyFilter is v1alpha3 in every release, Gateway became v1 in 1.22.
+    versions: ['v1', 'v1beta1', 'v1alpha3'],
     kinds: {
+      gateways: [
+        'Gateway',
+        {
+          spec: {
+            selector: 'pairs',
+            servers: [
+              {
+                port: {number: 'scalar', name: 'scalar', protocol: 'scalar'},
+                hosts: ['scalar'],
+                tls: {mode: 'scalar', httpsRedirect: 'scalar'},
+              },
+            ],
+          },
+        },
+      ],
       envoyfilters: [
         'EnvoyFilter',
         {
@@ -309,49 +382,22 @@ const rows: readonly Row[] = [
     group: 'crd.projectcalico.org',
     versions: ['v1'],
     clusterWide: ['ippools', 'felixconfigurations', 'bgpconfigurations'],
+    kinds: calicoKinds,
+  },
+  {
+    // The same objects through Calico's own API server, as manifests have them.
+    group: 'projectcalico.org',
+    versions: ['v3'],
+    clusterWide: ['ippools', 'felixconfigurations', 'bgpconfigurations'],
+    kinds: calicoKinds,
+  },
+  {
+    group: 'cis.f5.com',
+    versions: ['v1'],
     kinds: {
-      ippools: [
-        'IPPool',
-        {
-          spec: {
-            cidr: 'scalar',
-            natOutgoing: 'scalar',
-            disabled: 'scalar',
-            disableBGPExport: 'scalar',
-            ipipMode: 'scalar',
-            vxlanMode: 'scalar',
-            allowedUses: ['scalar'],
-            nodeSelector: 'scalar',
-          },
-        },
-      ],
-      felixconfigurations: [
-        'FelixConfiguration',
-        {
-          spec: {
-            bpfEnabled: 'scalar',
-            bpfExternalServiceMode: 'scalar',
-            bpfDSROptoutCIDRs: ['scalar'],
-            bpfKubeProxyIptablesCleanupEnabled: 'scalar',
-            bpfConnectTimeLoadBalancing: 'scalar',
-            bpfEnforceRPF: 'scalar',
-            natOutgoingAddress: 'scalar',
-            natOutgoingExclusions: 'scalar',
-            workloadSourceSpoofing: 'scalar',
-            iptablesBackend: 'scalar',
-            nftablesMode: 'scalar',
-          },
-        },
-      ],
-      bgpconfigurations: [
-        'BGPConfiguration',
-        {
-          spec: {
-            serviceClusterIPs: [{cidr: 'scalar'}],
-            serviceExternalIPs: [{cidr: 'scalar'}],
-            serviceLoadBalancerIPs: [{cidr: 'scalar'}],
-          },
-        },
+      ingresslinks: [
+        'IngressLink',
+        {spec: {virtualServerAddress: 'scalar', host: 'scalar', iRules: ['scalar'], selector}},
       ],
     },
   },

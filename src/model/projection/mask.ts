@@ -52,7 +52,12 @@ function maskLines(text: string): string {
   let block: number | undefined
   for (const line of text.split('\n')) {
     const indent = line.length - line.trimStart().length
-    if (block !== undefined && (line.trim() === '' || indent > block)) continue
+    // Items of a YAML list may stand as far out as their name.
+    if (block !== undefined && (line.trim() === '' || indent > block || (indent === block && /^\s*-\s/.test(line)))) {
+      const named = lines.at(-1) ?? ''
+      if (!named.endsWith(masked)) lines[lines.length - 1] = `${named.trimEnd()} ${masked}`
+      continue
+    }
     block = undefined
     const result = secretWord.test(line) ? maskLine(line) : {line, opens: false}
     lines.push(result.line)

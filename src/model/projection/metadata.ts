@@ -3,7 +3,7 @@ import {pairs} from './shape.ts'
 
 /** What is kept of `metadata`, beyond names, times and owners. */
 export interface MetadataShape {
-  /** Labels by which objects select each other must stay whole; elsewhere only those that tell who made the object. */
+  /** Labels select and tell the owner; only of kinds that come by the thousand are few kept. */
   readonly labels?: 'all'
   /** Exact annotation keys are of no use here: providers have hundreds. Each expression must match from the start. */
   readonly annotations?: RegExp
@@ -14,11 +14,14 @@ export interface MetadataShape {
 
 /** Labels that tell what an object is, and who made it. */
 const knownLabels =
-  /^(?:app$|k8s-app$|component$|tier$|name$|role$|run$|istio$|chart$|release$|heritage$|app\.kubernetes\.io\/|helm\.sh\/|kubernetes\.io\/|srcip\.dev\/|cozystack\.io\/|platform\.cozystack\.io\/|helm\.toolkit\.fluxcd\.io\/|kustomize\.toolkit\.fluxcd\.io\/|argocd\.argoproj\.io\/|addonmanager\.kubernetes\.io\/|gateway\.networking\.k8s\.io\/|kamaji\.clastix\.io\/|operators?\.)/
+  /^(?:app$|k8s-app$|component$|tier$|name$|role$|run$|istio$|chart$|release$|heritage$|app\.kubernetes\.io\/|helm\.sh\/|kubernetes\.io\/|srcip\.dev\/|cozystack\.io\/|platform\.cozystack\.io\/|helm\.toolkit\.fluxcd\.io\/|kustomize\.toolkit\.fluxcd\.io\/|argocd\.argoproj\.io\/|addonmanager\.kubernetes\.io\/|gateway\.networking\.k8s\.io\/|kamaji\.clastix\.io\/|gateway\.envoyproxy\.io\/)/
 
 /** Who applied an object; on every kind. */
 const ownerAnnotations =
   /^(?:srcip\.dev\/|meta\.helm\.sh\/|helm\.sh\/resource-policy$|argocd\.argoproj\.io\/(?:tracking-id|instance)|objectset\.rio\.cattle\.io\/(?:owner-|id$)|kustomize\.toolkit\.fluxcd\.io\/|reconcile\.fluxcd\.io\/)/
+
+/** Whole objects and pieces of code: what is in them cannot be told from outside. */
+const neverRead = /^kubectl\.kubernetes\.io\/last-applied-configuration$|snippet$/
 
 /** Projects `metadata`; undefined when the object has no name. */
 export function projectMetadata(value: unknown, shape: MetadataShape): Record<string, unknown> | undefined {
@@ -29,9 +32,7 @@ export function projectMetadata(value: unknown, shape: MetadataShape): Record<st
   const labels = pairs(field(metadata, 'labels'), shape.labels === 'all' ? undefined : (key) => knownLabels.test(key))
   const notes = pairs(
     field(metadata, 'annotations'),
-    (key) =>
-      key !== 'kubectl.kubernetes.io/last-applied-configuration' &&
-      (ownerAnnotations.test(key) || annotations?.test(key) === true),
+    (key) => !neverRead.test(key) && (ownerAnnotations.test(key) || annotations?.test(key) === true),
   )
   const owners = list(field(metadata, 'ownerReferences'))
     .map(ownerReference)

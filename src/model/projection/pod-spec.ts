@@ -5,7 +5,7 @@ import {projectFields, type ShapeFields} from './shape.ts'
 
 /** Environment variables whose literal value says how addresses are treated. Of all others only the name is kept. */
 const openEnv =
-  /^(?:POD_NAMESPACE|WATCH_NAMESPACE|KONG_(?:PROXY_LISTEN|STREAM_LISTEN|REAL_IP_HEADER|REAL_IP_RECURSIVE|TRUSTED_IPS)|HCLOUD_LOAD_BALANCERS_[A-Z_]+|LINODE_HOSTNAME_ONLY_INGRESS|AWS_VPC_K8S_CNI_(?:EXTERNALSNAT|EXCLUDE_SNAT_CIDRS|RANDOMIZESNAT)|FELIX_(?:BPF|NAT|IPV6|CHAININSERTMODE)[A-Z0-9_]*|CALICO_(?:IPV[46]POOL_CIDR|IPV[46]POOL_NAT_OUTGOING|NETWORKING_BACKEND)|TRAEFIK_ENTRYPOINTS_[A-Z0-9_]+|OUROBOROS_[A-Z0-9_]+|SRCIP_[A-Z0-9_]+|OCCM_[A-Z0-9_]+|USE_PROXY_PROTOCOL|PROXY_PROTOCOL|vip_[a-z]+|svc_[a-z]+|lb_[a-z]+|bgp_enable|SRC_PORT|DEST_PORT|DEST_PROTO|DEST_IPS?)$/
+  /^(?:POD_NAMESPACE|WATCH_NAMESPACE|KONG_(?:PROXY_LISTEN|STREAM_LISTEN|REAL_IP_HEADER|REAL_IP_RECURSIVE|TRUSTED_IPS)|HCLOUD_LOAD_BALANCERS_[A-Z_]+|LINODE_HOSTNAME_ONLY_INGRESS|AWS_VPC_K8S_CNI_(?:EXTERNALSNAT|EXCLUDE_SNAT_CIDRS|RANDOMIZESNAT)|FELIX_(?:BPF|NAT|IPV6|CHAININSERTMODE)[A-Z0-9_]*|CALICO_(?:IPV[46]POOL_CIDR|IPV[46]POOL_NAT_OUTGOING|NETWORKING_BACKEND)|TRAEFIK_ENTRYPOINTS_[A-Z0-9_]+|OUROBOROS_[A-Z0-9_]+|SRCIP_[A-Z0-9_]+|OCCM_[A-Z0-9_]+|(?:ROUTER_)?USE_PROXY_PROTOCOL|PROXY_PROTOCOL|vip_[a-z]+|svc_[a-z]+|lb_[a-z]+|bgp_enable|SRC_PORT|DEST_PORT|DEST_PROTO|DEST_IPS?)$/
 
 /** Flags whose value is kept in any container: they tell a receiver that hides behind an image of another name. */
 const openFlag =
@@ -26,7 +26,7 @@ function container(value: unknown): unknown {
   const known = isKnownImage(text(field(from, 'image')) ?? '')
   const command = texts(field(from, 'command'))
   const args = texts(field(from, 'args'))
-  const env = list(field(from, 'env')).map((entry) => envVariable(record(entry)))
+  const env = list(field(from, 'env')).map((entry) => envVariable(record(entry), known))
   const envFrom = list(field(from, 'envFrom')).map((entry) => envSource(record(entry)))
   return {
     ...kept,
@@ -69,8 +69,8 @@ export function projectWords(words: readonly string[], known: boolean, free: num
   })
 }
 
-/** A variable: where its value comes from, and the value itself only for names on the list. */
-function envVariable(variable: Readonly<Record<string, unknown>>): unknown {
+/** A variable: where its value comes from, and the value itself only for names on the list and for switches of known parts. */
+function envVariable(variable: Readonly<Record<string, unknown>>, known: boolean): unknown {
   const name = text(field(variable, 'name')) ?? ''
   const from = field(variable, 'valueFrom')
   if (typeof from === 'object' && from !== null) {
@@ -83,7 +83,8 @@ function envVariable(variable: Readonly<Record<string, unknown>>): unknown {
   }
   const value = field(variable, 'value')
   if (typeof value !== 'string' || value === '') return {name}
-  return openEnv.test(name) ? {name, value: maskNamed(name, value)} : {name, valueFrom: {notRead: true}}
+  const open = openEnv.test(name) || (known && /^(?:true|false|\d{1,5})$/i.test(value))
+  return open ? {name, value: maskNamed(name, value)} : {name, valueFrom: {notRead: true}}
 }
 
 function envSource(source: Readonly<Record<string, unknown>>): unknown {
