@@ -17,6 +17,9 @@ const maxYamlBytes = 48 * 1024 * 1024
 /** Uses of anchors in one document; people write a few, an alias bomb needs thousands. */
 const maxAliases = 100
 
+/** Levels of maps and lists; an object of Kubernetes has some fifteen, a custom resource with a schema in it forty. */
+const maxDepth = 200
+
 const formHint = 'give a Snapshot, or manifests as kubectl get -o yaml|json prints them'
 
 /**
@@ -123,6 +126,7 @@ function parseYaml(text: string, size: number, file: string): FileDocument[] {
   return documents.flatMap((document, index) => {
     const place = placeOf(file, index, documents.length)
     const [problem] = document.errors
+    if (problem?.code === 'RESOURCE_EXHAUSTION') throw tooDeep(place)
     if (problem !== undefined) {
       const {line} = lines.linePos(problem.pos[0])
       // The parser's own words quote the text, which may hold a secret.
@@ -133,16 +137,27 @@ function parseYaml(text: string, size: number, file: string): FileDocument[] {
     }
     if (document.contents === null) return []
     try {
-      return [{place, value: document.toJS({maxAliasCount: maxAliases}) as unknown}]
+      const value = document.toJS({maxAliasCount: maxAliases}) as unknown
+      if (isDeeper(value, maxDepth)) throw new RangeError('too deep')
+      return [{place, value}]
     } catch (error) {
       if (error instanceof RangeError) throw tooDeep(place)
-      if (error instanceof ReferenceError)
-        throw unreadable(place, `uses its YAML anchors more than ${maxAliases} times, or in a circle`, [
+      if (error instanceof Error && error.message.startsWith('Excessive alias'))
+        throw unreadable(place, `uses its YAML anchors more than ${maxAliases} times`, [
           'write the values out, or give JSON',
         ])
-      throw error
+      // An alias without its anchor, a merge of what is no map: the parser's own words quote the text.
+      throw unreadable(place, 'uses a YAML alias or merge key (<<) that leads to nothing usable', [
+        'an anchor holds within its own document only; write the values out, or give JSON',
+      ])
     }
   })
+}
+
+/** True below more levels than that; an anchor that holds itself is endless. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
 function placeOf(file: string, index: number, count: number): string {
