@@ -1,9 +1,22 @@
+/** Software that checks know, and those who make it. */
+export const softwareWords: ReadonlySet<string> = wordSet(`
+  nginx nginxinc haproxy haproxytech jcmoraisjr traefik envoy envoyproxy contour projectcontour istio istiod pilot ingressgateway
+  egressgateway kong konghq emissary ambassador getambassador apisix caddy openshift kgateway gloo
+  cilium calico canal tigera felix typha flannel antrea weave kuberouter ovn ovnkube kubeovn multus cni aws vpc azure gcp gke eks aks
+  doks ccm hcloud hetzner hetznercloud digitalocean linode lke akamai vultr civo exoscale upcloud scaleway ovh ovhcloud
+  openstack octavia occm oracle oci alibaba alicloud ibm yandex metallb kubevip purelb klipper svclb k3s rke2 rke rancher cattle
+  talos siderolabs kamaji clastix gardener cozystack cozy ouroboros hairpin srcip helm flux fluxcd argocd argo
+  kustomize kustomization helmrelease 
+  certmanager jetstack
+`)
+
 /**
  * Words that say nothing about whose cluster it is: parts of Kubernetes and of the software in platforms.md, what settings
  * files are written in, and what everybody calls things. They stay; checks recognise software by them.
  */
-export const knownWords: ReadonlySet<string> = new Set(
-  `
+export const knownWords: ReadonlySet<string> = new Set([
+  ...softwareWords,
+  ...wordSet(`
   kube kubernetes k8s system public node nodes lease default proxy dns coredns kubedns autoscaler local nodelocal cache cluster
   custom base controller controllers manager operator operators webhook admission agent server client speaker daemon daemonset
   deployment service services pod pods namespace namespaces config configmap configmaps configuration settings install
@@ -11,13 +24,6 @@ export const knownWords: ReadonlySet<string> = new Set(
   https http2 h2c tcp udp tls ssl grpc metrics health healthz ready readyz livez status websecure plain secure internal external
   private public backend frontend gateway gateways gatewayclass listener listeners route routes ingress ingresses ingressclass class
   loadbalancer balancer load lb lbs nlb alb elb vip ip ips ipv4 ipv6 pool pools range cidr edge echo whoami test tests demo example
-  nginx nginxinc haproxy haproxytech jcmoraisjr traefik envoy envoyproxy contour projectcontour istio istiod pilot ingressgateway
-  egressgateway sidecar mesh kong konghq emissary ambassador getambassador apisix caddy openshift router routers kgateway gloo
-  cilium calico canal tigera felix typha flannel antrea weave kuberouter ovn ovnkube kubeovn multus cni aws vpc azure gcp gke eks aks
-  doks ccm cloud hcloud hetzner hetznercloud digitalocean linode lke akamai vultr civo exoscale upcloud scaleway ovh ovhcloud
-  openstack octavia occm oracle oci alibaba alicloud ibm yandex metallb kubevip purelb klipper svclb k3s rke2 rke rancher cattle
-  talos siderolabs kamaji clastix gardener cozystack cozy tenant root ouroboros hairpin srcip helm flux fluxcd argocd argo
-  kustomize kustomization helmrelease release releases package packages source sources platform bundle bundles addon addons
   component components snapshot controlplane masq masquerade iptables nftables ipvs ebpf bpf dsr snat geneve vxlan
   hybrid true false yes no on off none all any auto always never optional required strict local cluster proxyprotocol
   linux windows amd64 arm64 arm s390x ppc64le instance hostname name part component managed by tier key value values type
@@ -31,10 +37,14 @@ export const knownWords: ReadonlySet<string> = new Set(
   dev local internal mirror library quay ghcr gcr pkg public ecr mcr microsoft amazonaws googleapis
   front end back site blog shop mail files static assets auth login sso dashboard grafana monitoring logging ui backend
   production prod staging stage development team
-  `
-    .split(/\s+/)
-    .filter((word) => word !== ''),
-)
+  cloud tenant root release releases package packages source sources platform bundle bundles addon addons mesh sidecar router routers
+  nodeport clusterip externalname singlestack dualstack implementationspecific
+  `),
+])
+
+function wordSet(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/).filter((word) => word !== ''))
+}
 
 /** Registries from which anybody can pull: an image there tells nothing about whose cluster it is. */
 export const publicRegistries: ReadonlySet<string> = new Set([

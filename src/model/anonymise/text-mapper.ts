@@ -1,5 +1,5 @@
 import {AddressMapper, type Digest} from './address-mapper.ts'
-import {knownWords, providerDomains, publicRegistries, systemDomains} from './known-words.ts'
+import {knownWords, providerDomains, publicRegistries, softwareWords, systemDomains} from './known-words.ts'
 
 /** Runs of name characters; `\.` is a dot of a name inside a regular expression. */
 const nameRun = /[A-Za-z0-9_](?:(?:[A-Za-z0-9_-]|\\?\.)*[A-Za-z0-9_])?/g
@@ -42,6 +42,8 @@ export class TextMapper {
   learnImage(image: string): void {
     const [host = '', ...path] = image.split('@')[0]?.split('/') ?? []
     if (path.length === 0 || !/[.:]/.test(host) || publicRegistries.has(host)) return
+    // `cr.kgateway.dev`: who makes the software, not who runs it.
+    if (softwareWords.has(host.split('.').at(-2) ?? '')) return
     this.learnHost(host.replace(/:\d+$/, ''))
     for (const part of path) this.learnName(part.split(':')[0] ?? '')
   }
@@ -64,9 +66,8 @@ export class TextMapper {
   }
 
   #learnWord(word: string): void {
-    const lower = word.toLowerCase()
-    if (isOpen(lower) || this.#words.has(lower)) return
-    this.#words.set(lower, `t${this.#words.size + 1}`)
+    if (isOpen(word.toLowerCase()) || this.#words.has(word)) return
+    this.#words.set(word, `t${this.#words.size + 1}`)
   }
 
   #name(found: string): string {
@@ -76,12 +77,12 @@ export class TextMapper {
     const mapped =
       domain === undefined
         ? this.#wordsOf(plain)
-        : `${this.#wordsOf(plain.slice(0, plain.length - domain.length))}${this.#domain(domain)}`
+        : `${this.#wordsOf(plain.slice(0, plain.length - domain.length).toLowerCase())}${this.#domain(domain)}`
     return escaped ? mapped.replaceAll('.', '\\.') : mapped
   }
 
   #wordsOf(text: string): string {
-    return text.replace(/[A-Za-z0-9]+/g, (word) => this.#words.get(word.toLowerCase()) ?? word)
+    return text.replace(/[A-Za-z0-9]+/g, (word) => this.#words.get(word) ?? word)
   }
 
   #domain(domain: string): string {

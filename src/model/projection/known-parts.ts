@@ -3,7 +3,7 @@
  * controllers, data planes, DNS, and the tools against the hairpin. Of these, and only of these, all arguments are kept.
  */
 const knownImages =
-  /ingress|traefik|haproxy|contour|envoy|istio|pilot|kong|emissary|ambassador|apisix|caddy|nginx|gateway|router|cilium|calico|tigera|flannel|antrea|kube-router|ovn|kube-proxy|aws-vpc-cni|amazon-k8s-cni|aws-load-balancer|metallb|kube-vip|purelb|klipper|svclb|cloud-controller|cloud-provider|cloud-manager|[-/]ccm\b|ccm[:@-]|hcloud|linode|vultr|civo|exoscale|upcloud|scaleway|yandex|occm|coredns|kube-dns|node-cache|node-local-dns|ip-masq|ouroboros|hairpin|srcip|hyperkube|kubelb|k8s-bigip/i
+  /ingress|traefik|haproxy|contour|envoy|istio|pilot|kong|emissary|ambassador|apisix|caddy|nginx|gateway|router|cilium|calico|tigera|flannel|antrea|kube-router|ovn|kube-proxy|aws-vpc-cni|amazon-k8s-cni|aws-load-balancer|metallb|kube-vip|purelb|klipper|svclb|cloud-controller|cloud-provider|cloud-manager|[-/]ccm\b|ccm[:@-]|hcloud|linode|vultr|civo|exoscale|upcloud|scaleway|yandex|occm|cert-manager|coredns|kube-dns|node-cache|node-local-dns|ip-masq|ouroboros|hairpin|srcip|hyperkube|kubelb|k8s-bigip/i
 
 /** Workloads that are known by name where the image was renamed on the way into a private registry. */
 const knownNames =
