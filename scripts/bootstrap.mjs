@@ -28,6 +28,7 @@ const debian = [
   ['openssl', 'openssl'],
   ['curl', 'curl'],
   ['dnsperf', 'dnsperf'],
+  ['nft', 'nftables'],
   ['tcpdump', 'tcpdump'],
   ['skopeo', 'skopeo'],
   ['docker-registry', 'docker-registry'],

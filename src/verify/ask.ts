@@ -41,16 +41,26 @@ const bodyLimit = 64 * 1024
 
 /** Opens a TCP connection to `address` and asks on it. Never rejects, except with the signal's reason. */
 export async function askAddress(address: string, question: Question, options: AskOptions): Promise<Reply> {
-  return ask(() => connected(address, question.port, options), question, options)
+  return ask((signal) => connected(address, question.port, signal), question, options)
 }
 
-/** Asks on a connection that somebody else opens, such as a port-forward. Never rejects, except with the signal's reason. */
-export async function ask(open: () => Promise<Duplex>, question: Question, options: AskOptions): Promise<Reply> {
+/** Asks on a connection that somebody else opens, such as a port-forward; `open` gets a signal that ends with the time limit. Never rejects, except with the signal's reason. */
+export async function ask(
+  open: (signal: AbortSignal) => Promise<Duplex>,
+  question: Question,
+  options: AskOptions,
+): Promise<Reply> {
   let stage: 'connect' | 'tls' | 'http' = 'connect'
   let stream: Duplex | undefined
   const limit = AbortSignal.timeout(options.timeout)
   try {
-    const plain = await within(open(), limit)
+    const opening = open(options.signal === undefined ? limit : AbortSignal.any([limit, options.signal]))
+    // One that opens too late would keep the process alive.
+    opening.then(
+      (late) => limit.aborted && late.destroy(),
+      () => undefined,
+    )
+    const plain = await within(opening, limit)
     stream = plain
     plain.on('error', () => undefined)
     if (question.prefix !== undefined) plain.write(question.prefix)
@@ -68,11 +78,14 @@ export async function ask(open: () => Promise<Duplex>, question: Question, optio
   }
 }
 
-function connected(address: string, port: number, {signal}: AskOptions): Promise<Duplex> {
+function connected(address: string, port: number, signal: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
-    const socket = connectTcp({host: address, port, ...(signal === undefined ? {} : {signal})})
+    const socket = connectTcp({host: address, port})
+    const stop = (): void => void socket.destroy(new Error('too slow'))
+    signal.addEventListener('abort', stop, {once: true})
     socket.once('error', reject)
     socket.once('connect', () => resolve(socket))
+    socket.once('close', () => signal.removeEventListener('abort', stop))
   })
 }
 

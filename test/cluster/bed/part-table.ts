@@ -119,6 +119,7 @@ export const PARTS = {
   },
   haproxy: packaged('haproxy'),
   iptables: packaged('iptables'),
+  nftables: packaged('nft', 'nftables'),
   ip: packaged('ip', 'iproute2'),
   unshare: {
     kind: 'packaged',
@@ -139,6 +140,7 @@ export const PREPARED: readonly PartName[] = [
   'etcd',
   'kube-apiserver',
   'kubectl',
+  'kube-proxy',
   'coredns-1.14.7',
   'coredns-1.11.3',
   'kubelet',
