@@ -2,7 +2,8 @@ import type {DoctorReport, Finding, Verdict, WayIn} from '../model/doctor.ts'
 import {apiVersion} from '../model/documents.ts'
 import type {SnapshotIndex} from '../model/snapshot.ts'
 import {runChecks} from './checks/index.ts'
-import {viewCluster, type ClusterView} from './cluster-view.ts'
+import {viewCluster} from './cluster-view.ts'
+import type {JudgedWay} from './judged-way.ts'
 import {breakages} from './path/breaks.ts'
 import {afterSwitch} from './path/after.ts'
 import {serviceRef, waysIn, type WayFacts} from './path/facts.ts'
@@ -19,21 +20,6 @@ export interface DiagnoseOptions {
   readonly service?: string | undefined
   /** Ids of findings to leave out. */
   readonly ignore?: readonly string[] | undefined
-}
-
-/** One way in with its verdicts: what checks look at. */
-export interface JudgedWay {
-  readonly id: string
-  readonly facts: WayFacts
-  readonly outside: Judgement
-  readonly hairpin: Judgement
-  readonly after?: {readonly direction: 'enable' | 'disable'; readonly outside: Judgement; readonly hairpin: Judgement}
-}
-
-/** What checks get. */
-export interface Diagnosis {
-  readonly cluster: ClusterView
-  readonly ways: readonly JudgedWay[]
 }
 
 /**

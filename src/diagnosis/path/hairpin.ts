@@ -4,17 +4,20 @@ import {namesOfWay} from './names.ts'
 import {healthCheckProblem, isProxyMode} from './outside.ts'
 import {insidePeers, isListed} from './peers.ts'
 import {shortCircuits, together} from './short-circuit.ts'
-import {judge, type Ground, type Judgement} from './verdict.ts'
+import {because, judge, type Ground, type Judgement} from './verdict.ts'
 
 /** A pod that calls the public name: `not-needed` works without a fix, `fine` needs one and it is there. */
 export function judgeHairpin(facts: WayFacts): Judgement {
   const {row} = facts.balancer
   if (row?.place === 'cluster' && isProxyMode(facts) && facts.cluster.plane.honoursIpMode.value === true) {
-    return judge(
-      'broken',
-      'service-proxy',
-      'ipMode Proxy leaves no rule for an address that the nodes themselves announce',
-      [{grade: 'inferred', source: shared.ipMode}],
+    return because(
+      'ipmode-on-announced',
+      judge(
+        'broken',
+        'service-proxy',
+        'ipMode Proxy leaves no rule for an address that the nodes themselves announce',
+        [{grade: 'inferred', source: shared.ipMode}],
+      ),
     )
   }
   const fixed = fixedByDns(facts)
@@ -26,12 +29,15 @@ export function judgeHairpin(facts: WayFacts): Judgement {
     case 'some':
       return judge('half-broken', 'receiver', 'some pods of the receiver ask for PROXY and some do not', grounds)
     case 'unknown':
-      return judge(
-        'depends',
-        'unknown',
-        `whether ${facts.receiver.row?.title ?? 'the receiver'} asks for PROXY cannot be seen`,
-        grounds,
-        facts.state.check,
+      return because(
+        'receiver-unseen',
+        judge(
+          'depends',
+          'unknown',
+          `whether ${facts.receiver.row?.title ?? 'the receiver'} asks for PROXY cannot be seen`,
+          grounds,
+          facts.state.check,
+        ),
       )
     case 'yes':
       return asking(facts, grounds, fixed)
@@ -41,11 +47,14 @@ export function judgeHairpin(facts: WayFacts): Judgement {
 /** Nobody asks for a header: only what the balancer itself does to a caller behind it can go wrong. */
 function notAsking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   if (isSending(facts.sender) && together(shortCircuits(facts)).taken !== 'all') {
-    return judge(
-      'broken',
-      'receiver',
-      'pods go through the balancer, whose header the receiver takes for a request',
-      grounds,
+    return because(
+      'sender-without-receiver',
+      judge(
+        'broken',
+        'receiver',
+        'pods go through the balancer, whose header the receiver takes for a request',
+        grounds,
+      ),
     )
   }
   return (
@@ -70,18 +79,24 @@ function selfCalls(facts: WayFacts, grounds: readonly Ground[]): Judgement | und
     )
   // OpenShift's own text: native preservation breaks the way from a pod to the router on its node
   if (plain.selfCalls === 'time out' || facts.receiver.row?.id === 'openshift-router')
-    return judge(
-      'half-broken',
-      'balancer',
-      "a call that the balancer hands back to the caller's own node times out: source and destination are the same",
-      all,
+    return because(
+      'self-call',
+      judge(
+        'half-broken',
+        'balancer',
+        "a call that the balancer hands back to the caller's own node times out: source and destination are the same",
+        all,
+      ),
     )
-  return judge(
-    'depends',
-    'unknown',
-    'a target that calls itself times out while the client address is preserved; whether a call of a pod keeps its address depends on how it leaves the network',
-    all,
-    'a call from a pod on each node to the public name, several times over fresh connections',
+  return because(
+    'self-call',
+    judge(
+      'depends',
+      'unknown',
+      'a target that calls itself times out while the client address is preserved; whether a call of a pod keeps its address depends on how it leaves the network',
+      all,
+      'a call from a pod on each node to the public name, several times over fresh connections',
+    ),
   )
 }
 
@@ -98,7 +113,10 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
   const throughBalancer = through(facts, all)
   const byAddress =
     fixed ??
-    judge(inside, inside === 'broken' ? 'receiver' : 'none', insideWhy(facts, inside), all, insideCheck(inside))
+    because(
+      'short-circuit',
+      judge(inside, inside === 'broken' ? 'receiver' : 'none', insideWhy(facts, inside), all, insideCheck(inside)),
+    )
   switch (circuit.taken) {
     case 'all':
       return byAddress
@@ -108,21 +126,27 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
       if (fixed !== undefined) return fixed
       return byAddress.verdict === throughBalancer.verdict
         ? byAddress
-        : judge(
-            'half-broken',
-            'receiver',
-            `some addresses are short-circuited and ${title} sees no header there, the others lead through the balancer`,
-            all,
+        : because(
+            'short-circuit',
+            judge(
+              'half-broken',
+              'receiver',
+              `some addresses are short-circuited and ${title} sees no header there, the others lead through the balancer`,
+              all,
+            ),
           )
     case 'unknown':
       if (fixed !== undefined) return fixed
       if (byAddress.verdict === throughBalancer.verdict) return byAddress
-      return judge(
-        'depends',
-        'unknown',
-        `whether ${facts.cluster.plane.title} leaves the address alone is not known`,
-        all,
-        circuit.check,
+      return because(
+        'short-circuit',
+        judge(
+          'depends',
+          'unknown',
+          `whether ${facts.cluster.plane.title} leaves the address alone is not known`,
+          all,
+          circuit.check,
+        ),
       )
   }
 }
@@ -132,19 +156,20 @@ function through(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   const {sender} = facts
   const all = [...grounds, {grade: sender.grade, source: sender.source}]
   if (sender.sends === 'unknown')
-    return judge(
-      'depends',
-      'unknown',
-      'pods go to the balancer, and whether it sends the header cannot be seen',
-      all,
-      sender.check,
+    return because(
+      'sender-unseen',
+      judge(
+        'depends',
+        'unknown',
+        'pods go to the balancer, and whether it sends the header cannot be seen',
+        all,
+        sender.check,
+      ),
     )
   if (sender.sends === 'no')
-    return judge(
-      'broken',
-      'receiver',
-      'pods go through the balancer, which sends no header: refused as everybody is',
-      all,
+    return because(
+      'receiver-without-sender',
+      judge('broken', 'receiver', 'pods go through the balancer, which sends no header: refused as everybody is', all),
     )
   const self = selfCalls(facts, all)
   if (self !== undefined) return self
@@ -195,12 +220,15 @@ function insideCheck(inside: Inside): string | undefined {
 function behindOuter(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | undefined): Judgement {
   return (
     fixed ??
-    judge(
-      'depends',
-      'unknown',
-      'pods go where the public name points, which no Service tells: through the outer balancer if that is it, refused if it is a node',
-      [...grounds, {grade: 'source', source: shared.virtualIps}],
-      outerCheck,
+    because(
+      'sender-unseen',
+      judge(
+        'depends',
+        'unknown',
+        'pods go where the public name points, which no Service tells: through the outer balancer if that is it, refused if it is a node',
+        [...grounds, {grade: 'source', source: shared.virtualIps}],
+        outerCheck,
+      ),
     )
   )
 }
@@ -212,12 +240,15 @@ function withoutReceiver(facts: WayFacts): Judgement {
       judge('not-needed', 'none', 'no PROXY on UDP', [{grade: 'source', source: shared.proxyProtocol}])
     )
   if (facts.receiver.contradiction.length > 0) {
-    return judge(
-      'depends',
-      'unknown',
-      `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
-      [{grade: 'unconfirmed', source: shared.unread}],
-      'look at the pods behind the Service and at the class of its Ingresses',
+    return because(
+      'contradiction',
+      judge(
+        'depends',
+        'unknown',
+        `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
+        [{grade: 'unconfirmed', source: shared.unread}],
+        'look at the pods behind the Service and at the class of its Ingresses',
+      ),
     )
   }
   if (isSending(facts.sender) && together(shortCircuits(facts)).taken !== 'none') {
@@ -254,8 +285,8 @@ function fixedByDns(facts: WayFacts): Judgement | undefined {
   const led = own.filter((entry) => isProxy(facts, dns.leadsTo(entry.name)))
   if (led.length === 0) return undefined
   const ground: Ground = {grade: 'source', source: 'https://coredns.io/plugins/rewrite/'}
-  const nodeLocal = facts.cluster.dns.nodeLocal
-  if (nodeLocal !== undefined)
+  const {nodeLocal, bypassed} = facts.cluster.dns
+  if (nodeLocal !== undefined && bypassed)
     return judge(
       'broken',
       'receiver',

@@ -2,7 +2,7 @@ import {shared} from '../../platforms/sources.ts'
 import {isSending, outerCheck, type WayFacts} from './facts.ts'
 import {isListed, outsidePeers} from './peers.ts'
 import {plainWay} from './plain-way.ts'
-import {judge, type Ground, type Judgement} from './verdict.ts'
+import {because, judge, type Ground, type Judgement} from './verdict.ts'
 
 /** Does the application see the client's address from outside? `broken` is also: nobody gets in. */
 export function judgeOutside(facts: WayFacts): Judgement {
@@ -31,20 +31,26 @@ function beforeAnyConnection(facts: WayFacts): Judgement | undefined {
     return plainWay(facts)
   }
   if (facts.door === 'balancer' && facts.entries.length === 0) {
-    return judge(
-      'unknown',
-      'unknown',
-      'the Service has no address yet: nothing leads in',
-      [{grade: 'unconfirmed', source: shared.virtualIps}],
-      'which balancer is to serve this Service: kubectl describe service, its events',
+    return because(
+      'no-address',
+      judge(
+        'unknown',
+        'unknown',
+        'the Service has no address yet: nothing leads in',
+        [{grade: 'unconfirmed', source: shared.virtualIps}],
+        'which balancer is to serve this Service: kubectl describe service, its events',
+      ),
     )
   }
   if (row?.place === 'cluster' && isProxyMode(facts) && facts.cluster.plane.honoursIpMode.value === true) {
-    return judge(
-      'broken',
-      'service-proxy',
-      `ipMode Proxy takes the address out of the rules of ${facts.cluster.plane.title}, and ${row.title} lets packets arrive for that very address`,
-      [{grade: 'inferred', source: shared.ipMode}],
+    return because(
+      'ipmode-on-announced',
+      judge(
+        'broken',
+        'service-proxy',
+        `ipMode Proxy takes the address out of the rules of ${facts.cluster.plane.title}, and ${row.title} lets packets arrive for that very address`,
+        [{grade: 'inferred', source: shared.ipMode}],
+      ),
     )
   }
   return undefined
@@ -72,50 +78,68 @@ function asking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   if (sender.sends === 'unknown') return unseenSender(facts, grounds)
   if (sender.sends === 'no') {
     if (state.withoutHeader === 'refused' && privateLink(facts))
-      return judge(
-        'half-broken',
-        'receiver',
-        'connections through Private Link come with a header, the balancer itself sends none: its callers are refused',
-        [...grounds, {grade: 'inferred', source: shared.proxyProtocol}],
+      return because(
+        'receiver-without-sender',
+        judge(
+          'half-broken',
+          'receiver',
+          'connections through Private Link come with a header, the balancer itself sends none: its callers are refused',
+          [...grounds, {grade: 'inferred', source: shared.proxyProtocol}],
+        ),
       )
     if (state.withoutHeader === 'refused')
-      return judge(
-        'broken',
-        'receiver',
-        `${title} takes only connections with a PROXY header, and ${from} sends none: nobody gets in`,
-        grounds,
+      return because(
+        'receiver-without-sender',
+        judge(
+          'broken',
+          'receiver',
+          `${title} takes only connections with a PROXY header, and ${from} sends none: nobody gets in`,
+          grounds,
+        ),
       )
     if (state.withoutHeader === 'per-source' && isListed(state.trust, outsidePeers(facts)) === 'all')
-      return judge(
-        'broken',
-        'receiver',
-        `${title} wants a PROXY header from these peers, and ${from} sends none: nobody gets in`,
-        grounds,
+      return because(
+        'receiver-without-sender',
+        judge(
+          'broken',
+          'receiver',
+          `${title} wants a PROXY header from these peers, and ${from} sends none: nobody gets in`,
+          grounds,
+        ),
       )
     return plainWay(facts, grounds)
   }
   if (state.trust.kind === 'nobody')
-    return judge(
-      'broken',
-      'receiver',
-      `${title} reads the header and throws its address away: ${state.trust.key} names nobody who connects`,
-      grounds,
+    return because(
+      'header-thrown-away',
+      judge(
+        'broken',
+        'receiver',
+        `${title} reads the header and throws its address away: ${state.trust.key} names nobody who connects`,
+        grounds,
+      ),
     )
   if (sender.sends !== 'some' && !state.versions.includes(sender.sends)) {
-    return judge(
-      'broken',
-      'receiver',
-      `${from} sends version ${sender.sends} of the header, which this port of ${title} does not read`,
-      grounds,
+    return because(
+      'header-version',
+      judge(
+        'broken',
+        'receiver',
+        `${from} sends version ${sender.sends} of the header, which this port of ${title} does not read`,
+        grounds,
+      ),
     )
   }
   if (state.versions.length === 1 && sender.sends === 'some') {
-    return judge(
-      'depends',
-      'unknown',
-      `this port of ${title} reads version ${state.versions[0]} only, and nobody says which one ${from} sends`,
-      grounds,
-      'capture one connection at the receiver (doctor --capture)',
+    return because(
+      'header-version',
+      judge(
+        'depends',
+        'unknown',
+        `this port of ${title} reads version ${state.versions[0]} only, and nobody says which one ${from} sends`,
+        grounds,
+        'capture one connection at the receiver (doctor --capture)',
+      ),
     )
   }
   return carried(facts, grounds)
@@ -146,29 +170,39 @@ function carried(facts: WayFacts, grounds: readonly Ground[]): Judgement {
       'health of the nodes at the balancer, and a request from outside',
     )
   const health = healthCheckProblem(facts)
-  if (health !== undefined) return judge('depends', 'unknown', health.why, grounds, health.check)
+  if (health !== undefined)
+    return because('health-check', judge('depends', 'unknown', health.why, grounds, health.check))
   if (listed === 'none') {
     const key = trust.kind === 'ranges' ? trust.key : ''
     if (state?.withoutHeader === 'per-source')
-      return judge(
+      return because(
+        'trust-list',
+        judge(
+          'broken',
+          'receiver',
+          `the peers that ${title} sees are ${peers?.what ?? 'unknown'}, which ${key} does not list: it takes the header for a request`,
+          grounds,
+        ),
+      )
+    return because(
+      'trust-list',
+      judge(
         'broken',
         'receiver',
-        `the peers that ${title} sees are ${peers?.what ?? 'unknown'}, which ${key} does not list: it takes the header for a request`,
+        `${title} ignores the header: the peers it sees are ${peers?.what ?? 'unknown'}, and ${key} does not hold them`,
         grounds,
-      )
-    return judge(
-      'broken',
-      'receiver',
-      `${title} ignores the header: the peers it sees are ${peers?.what ?? 'unknown'}, and ${key} does not hold them`,
-      grounds,
+      ),
     )
   }
   if (listed === 'some')
-    return judge(
-      'half-broken',
-      'receiver',
-      `${title} believes the header from some ${peers?.what ?? 'peers'} only: the others are not in its trust list`,
-      grounds,
+    return because(
+      'trust-list',
+      judge(
+        'half-broken',
+        'receiver',
+        `${title} believes the header from some ${peers?.what ?? 'peers'} only: the others are not in its trust list`,
+        grounds,
+      ),
     )
   if (listed === undefined && trust.kind === 'unknown')
     return judge(
@@ -213,20 +247,26 @@ export function healthCheckProblem(facts: WayFacts): {readonly why: string; read
 function notAsking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   if (isSending(facts.sender)) {
     const title = facts.receiver.row?.title ?? 'the receiver'
-    return judge(
-      'broken',
-      'receiver',
-      `${facts.balancer.row?.title ?? 'the balancer'} sends a PROXY header, and ${title} takes it for a request: nobody gets in`,
-      grounds,
+    return because(
+      'sender-without-receiver',
+      judge(
+        'broken',
+        'receiver',
+        `${facts.balancer.row?.title ?? 'the balancer'} sends a PROXY header, and ${title} takes it for a request: nobody gets in`,
+        grounds,
+      ),
     )
   }
   const plain = plainWay(facts, grounds)
   if (facts.state?.loopback !== true || plain.lost === 'balancer' || plain.lost === 'service-proxy') return plain
-  return judge(
-    'broken',
-    'receiver',
-    `TLS passthrough: the listener in front of ${facts.receiver.row?.title ?? 'nginx'} hands every connection on from 127.0.0.1`,
-    grounds,
+  return because(
+    'loopback',
+    judge(
+      'broken',
+      'receiver',
+      `TLS passthrough: the listener in front of ${facts.receiver.row?.title ?? 'nginx'} hands every connection on from 127.0.0.1`,
+      grounds,
+    ),
   )
 }
 
@@ -237,36 +277,45 @@ function unseenReceiver(facts: WayFacts, grounds: readonly Ground[]): Judgement 
     const plain = plainWay(facts, grounds)
     if (plain.verdict === 'broken') return plain
   }
-  return judge(
-    'depends',
-    'unknown',
-    `whether ${facts.receiver.row?.title ?? 'the receiver'} asks for PROXY cannot be seen`,
-    grounds,
-    check,
+  return because(
+    'receiver-unseen',
+    judge(
+      'depends',
+      'unknown',
+      `whether ${facts.receiver.row?.title ?? 'the receiver'} asks for PROXY cannot be seen`,
+      grounds,
+      check,
+    ),
   )
 }
 
 /** It asks, and whether anybody sends cannot be seen from here. */
 function unseenSender(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   const title = facts.receiver.row?.title ?? 'the receiver'
-  return judge(
-    'depends',
-    'unknown',
-    `${title} asks for PROXY; whether something in front sends it cannot be seen from the cluster`,
-    grounds,
-    facts.sender.check ?? outerCheck,
+  return because(
+    'sender-unseen',
+    judge(
+      'depends',
+      'unknown',
+      `${title} asks for PROXY; whether something in front sends it cannot be seen from the cluster`,
+      grounds,
+      facts.sender.check ?? outerCheck,
+    ),
   )
 }
 
 /** An application of its own, or something nobody recognised. */
 function withoutReceiver(facts: WayFacts): Judgement {
   if (facts.receiver.contradiction.length > 0) {
-    return judge(
-      'depends',
-      'unknown',
-      `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
-      [{grade: 'unconfirmed', source: shared.unread}],
-      'look at the pods behind the Service and at the class of its Ingresses',
+    return because(
+      'contradiction',
+      judge(
+        'depends',
+        'unknown',
+        `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
+        [{grade: 'unconfirmed', source: shared.unread}],
+        'look at the pods behind the Service and at the class of its Ingresses',
+      ),
     )
   }
   if (isSending(facts.sender)) {

@@ -12,9 +12,32 @@ export interface Ground {
   readonly source: string
 }
 
+/** What is behind a verdict, for the checks that name a remedy. */
+export type Cause =
+  | 'receiver-without-sender'
+  | 'sender-without-receiver'
+  | 'sender-unseen'
+  | 'receiver-unseen'
+  | 'trust-list'
+  | 'header-thrown-away'
+  | 'loopback'
+  | 'ipmode-on-announced'
+  | 'header-version'
+  | 'health-check'
+  | 'no-address'
+  | 'short-circuit'
+  | 'self-call'
+  | 'contradiction'
+
 /** A verdict with the hop that loses the address. */
 export interface Judgement extends Verdict {
   readonly lost: Lost
+  readonly cause?: Cause
+}
+
+/** The same verdict, with what is behind it. */
+export function because(cause: Cause, judgement: Judgement): Judgement {
+  return {...judgement, cause}
 }
 
 /**

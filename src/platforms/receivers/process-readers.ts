@@ -97,6 +97,7 @@ export function readMesh(question: ReceiverQuestion): Found {
     if (value !== undefined && /gatewayTopology[\s\S]*proxyProtocol/.test(value))
       return {
         asks: 'yes',
+        ...trustedProxies(value),
         seen: [
           {
             object: runner.object,
@@ -127,6 +128,7 @@ export function readMesh(question: ReceiverQuestion): Found {
   if (text !== undefined && /gatewayTopology[\s\S]*proxyProtocol/.test(text))
     return {
       asks: 'yes',
+      ...trustedProxies(text),
       seen: [{object: 'configmap/istio-system/istio', field: 'data.mesh', value: 'gatewayTopology.proxyProtocol'}],
     }
   const filters = question.index.state('EnvoyFilter')
@@ -136,6 +138,11 @@ export function readMesh(question: ReceiverQuestion): Found {
       seen: [{object: question.runners[0]!.object, field: `metadata.annotations["${annotation}"]`, value: '(not set)'}],
     }
   return unknownProcess(question, 'istioctl proxy-config listener POD -o json, and look for proxy_protocol')
+}
+
+/** With a number of trusted proxies, X-Forwarded-For of any client wins over PROXY (platforms.md 2.1). */
+function trustedProxies(config: string): Pick<Found, 'forwarded'> {
+  return /numTrustedProxies["']?\s*:\s*[1-9]/.test(config) ? {forwarded: {kind: 'anyone'}} : {}
 }
 
 /** The setting is somewhere that was not read. */

@@ -19,10 +19,21 @@ export function readReceiver(
   receiver: RecognisedReceiver,
   port: number,
 ): ReceiverState | undefined {
+  const question = questionFor(index, service, receiver, port)
+  return question === undefined ? undefined : stateOf(question.row, readTcpService(question) ?? read(question))
+}
+
+/** What a reader needs to know of one port; undefined when no known receiver stands there. */
+export function questionFor(
+  index: SnapshotIndex,
+  service: KubeObject,
+  receiver: RecognisedReceiver,
+  port: number,
+): ReceiverQuestion | undefined {
   const {row} = receiver
   if (row === undefined) return undefined
   const entry = records(field(record(service['spec']), 'ports')).find((one) => field(one, 'port') === port)
-  const question: ReceiverQuestion = {
+  return {
     index,
     row,
     receiver,
@@ -33,7 +44,6 @@ export function readReceiver(
     portName: text(field(entry ?? {}, 'name')) ?? '',
     targetPort: targetPortOf(entry ?? {}, port, receiver.runners),
   }
-  return stateOf(row, readTcpService(question) ?? read(question))
 }
 
 /** Port inside the pod, a name looked up in the containers. */

@@ -1,0 +1,98 @@
+import {field, record, text} from '../../model/fields.ts'
+import {forOutside} from '../remedies/for-outside.ts'
+import type {Diagnosis} from '../judged-way.ts'
+import {advice, type Check, type Draft} from './check.ts'
+import {eachService, eachWay, evidenceOf} from './of-ways.ts'
+
+export const settingNotEffective: Check = {
+  id: 'SRC009',
+  name: 'setting-not-effective',
+  severity: 'warning',
+  means:
+    'A setting is written and does nothing: its object was not accepted, or another setting that it needs is missing.',
+  act: 'Look at the evidence: the status of the object, or the key that must stand beside it.',
+  sources: [
+    'https://github.com/cilium/cilium/blob/011b49409877295e4f48ed9438a6a4a6e769d2f3/Documentation/network/kubernetes/kubeproxy-free.rst',
+    'https://github.com/caddyserver/ingress/blob/0e3de1e/internal/caddy/global/configmap.go',
+  ],
+  run: (diagnosis) => [...refusedPolicies(diagnosis), ...thrownAway(diagnosis), ...ciliumModes(diagnosis)],
+}
+
+function refusedPolicies(diagnosis: Diagnosis): Draft[] {
+  return eachWay(diagnosis, ({facts}) => {
+    const refused = facts.state?.seen.find(({value}) => value === 'Accepted is False')
+    return refused === undefined
+      ? undefined
+      : {
+          title: `${refused.object} was not accepted and has no effect`,
+          evidence: [refused],
+          remedies: [
+            advice('look', 0, `kubectl describe ${refused.object.replace('/', ' ')}`, 'its conditions say why'),
+          ],
+        }
+  })
+}
+
+function thrownAway(diagnosis: Diagnosis): Draft[] {
+  return eachWay(diagnosis, (way) =>
+    way.outside.cause === 'header-thrown-away' && way.facts.receiver.row?.id === 'caddy'
+      ? {title: way.outside.why, severity: 'error', evidence: evidenceOf(way.facts), remedies: forOutside(way)}
+      : undefined,
+  )
+}
+
+/** Direct server return that Cilium cannot do, or that one Service asks for unheard. */
+function ciliumModes(diagnosis: Diagnosis): Draft[] {
+  const {plane, index} = diagnosis.cluster
+  if (plane.proxy !== 'cilium') return []
+  const object = 'configmap/kube-system/cilium-config'
+  const data = record(index.get('ConfigMap', 'kube-system', 'cilium-config')?.['data'])
+  const mode = text(field(data, 'bpf-lb-mode')) ?? 'snat'
+  const drafts: Draft[] = []
+  if (mode !== 'snat' && plane.cluster.value === undefined) {
+    drafts.push({
+      title: `bpf-lb-mode ${mode} needs native routing or Geneve dispatch: over this tunnel there is no direct server return`,
+      object,
+      evidence: ['bpf-lb-mode', 'routing-mode', 'tunnel-protocol'].map((key) => ({
+        object,
+        field: `data.${key}`,
+        value: text(field(data, key)) ?? '(not set)',
+      })),
+      remedies: [
+        advice(
+          'dsr',
+          2,
+          'routing-mode native, or tunnel-protocol geneve with bpf-lb-dsr-dispatch geneve',
+          'what the mode needs',
+        ),
+      ],
+    })
+  }
+  const heard = field(data, 'bpf-lb-mode-annotation') === 'true'
+  const annotation = 'service.cilium.io/forwarding-mode'
+  return [
+    ...drafts,
+    ...eachService(diagnosis, ({facts}) => {
+      const wanted = facts.service.metadata.annotations?.[annotation]
+      if (wanted === undefined || heard || wanted === mode) return undefined
+      return {
+        title: `annotation ${annotation}: ${wanted} does nothing while bpf-lb-mode-annotation is off`,
+        evidence: [
+          {
+            object,
+            field: 'data.bpf-lb-mode-annotation',
+            value: text(field(data, 'bpf-lb-mode-annotation')) ?? '(not set)',
+          },
+        ],
+        remedies: [
+          advice(
+            'dsr',
+            2,
+            'bpf-lb-mode-annotation: "true", and make the Service anew: the mode is fixed when it is made',
+            'Cilium then reads the annotation',
+          ),
+        ],
+      }
+    }),
+  ]
+}
