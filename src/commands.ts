@@ -5,6 +5,7 @@ import CorednsLint from './commands/coredns/lint.ts'
 import CorednsPlan from './commands/coredns/plan.ts'
 import CorednsQuery from './commands/coredns/query.ts'
 import CorednsShow from './commands/coredns/show.ts'
+import Doctor from './commands/doctor.ts'
 import Help from './commands/help.ts'
 import MirrorCopy from './commands/mirror/copy.ts'
 import MirrorExport from './commands/mirror/export.ts'
@@ -32,6 +33,7 @@ export const COMMANDS = {
   'coredns:plan': CorednsPlan,
   'coredns:query': CorednsQuery,
   'coredns:show': CorednsShow,
+  doctor: Doctor,
   help: Help,
   'mirror:copy': MirrorCopy,
   'mirror:export': MirrorExport,

@@ -1,0 +1,42 @@
+import {Flags} from '@oclif/core'
+import {changeFlags, durationFlag, kubeFlags, outputFlags} from '../flags.ts'
+
+const group = 'DIAGNOSIS'
+
+export const doctorFlags = {
+  ...kubeFlags,
+  filename: Flags.string({
+    char: 'f',
+    summary: 'look at this Snapshot, file or folder of manifests instead of the cluster, may be repeated; - is stdin',
+    helpValue: 'FILE',
+    multiple: true,
+    multipleNonGreedy: true,
+  }),
+  for: Flags.option({
+    options: ['enable', 'disable'] as const,
+    summary: 'verdicts also for the state after PROXY is switched on or off, and what the switch would break',
+    helpGroup: group,
+  })(),
+  ignore: Flags.string({
+    summary: 'leave these findings out, such as SRC024; may be repeated or comma-separated',
+    helpValue: 'ID',
+    multiple: true,
+    multipleNonGreedy: true,
+    helpGroup: group,
+  }),
+  timeout: durationFlag('timeout', {
+    summary: 'limit for the whole command; 0 means none',
+    default: 0,
+    helpGroup: 'CHANGE',
+  }),
+  events: changeFlags.events,
+  ...outputFlags(['table', 'wide', 'json', 'yaml', 'name']),
+} as const
+
+/** What the parser makes of them. */
+export interface DoctorFlagValues {
+  readonly filename?: readonly string[] | undefined
+  readonly namespace?: string | undefined
+  readonly for?: 'enable' | 'disable' | undefined
+  readonly ignore?: readonly string[] | undefined
+}

@@ -1,0 +1,76 @@
+import {diagnose} from '../../diagnosis/diagnose.ts'
+import type {DoctorReport} from '../../model/doctor.ts'
+import {SrcipError} from '../../model/errors.ts'
+import {indexSnapshot, type Snapshot} from '../../model/snapshot.ts'
+import {takeSnapshot, type SnapshotContext} from '../snapshot/take-snapshot.ts'
+import type {DoctorFlagValues} from './flags.ts'
+
+/**
+ * `doctor`: reads the cluster or files, and judges. `service` is the argument as typed. Throws Usage (2) for words that mean
+ * nothing, Precondition (32) for a Service that is not there, Denied (31) or Unreachable (30) when nothing could be read.
+ */
+export async function runDoctor(
+  flags: DoctorFlagValues,
+  service: string | undefined,
+  context: SnapshotContext & {namespace(): Promise<string>},
+): Promise<DoctorReport> {
+  const ignore = readIds(flags.ignore ?? [])
+  const name = service === undefined ? undefined : serviceName(service)
+  const snapshot = await takeSnapshot({...flags, anonymise: false, output: 'json'}, context)
+  const wanted = name === undefined ? undefined : await inNamespace(name, snapshot, flags, context)
+  return diagnose(indexSnapshot(snapshot), {for: flags.for, service: wanted, ignore})
+}
+
+/** `SRC001,SRC024` in any case of letters. */
+function readIds(words: readonly string[]): string[] {
+  const ids = words.flatMap((word) => word.split(/[\s,]+/)).filter((word) => word !== '')
+  const wrong = ids.find((id) => !/^SRC\d{3}$/i.test(id))
+  if (wrong !== undefined) {
+    throw new SrcipError('Usage', `--ignore ${JSON.stringify(wrong)} is not the id of a finding`, {
+      hints: ['ids look like SRC024; docs/checks.md lists them'],
+    })
+  }
+  return ids.map((id) => id.toUpperCase())
+}
+
+/** `svc/NAME`, `service/NAME`, or either with a namespace in between. */
+function serviceName(word: string): {readonly namespace: string | undefined; readonly name: string} {
+  const [kind = '', ...rest] = word.split('/')
+  const known = ['svc', 'service', 'services'].includes(kind.toLowerCase())
+  const [first, second] = known ? rest : [undefined, undefined]
+  if (first === undefined || first === '' || rest.length > 2 || second === '') {
+    throw new SrcipError('Usage', `${JSON.stringify(word)} names no Service`, {
+      hints: ['write it as svc/NAME, with -n for its namespace'],
+    })
+  }
+  return second === undefined ? {namespace: undefined, name: first} : {namespace: first, name: second}
+}
+
+/** The Service in full. Without a namespace: that of the flags or the kubeconfig; in files, the only one of that name. */
+async function inNamespace(
+  {namespace, name}: {readonly namespace: string | undefined; readonly name: string},
+  snapshot: Snapshot,
+  flags: DoctorFlagValues,
+  context: {namespace(): Promise<string>},
+): Promise<string> {
+  const services = snapshot.objects.filter((object) => object.kind === 'Service' && object.metadata.name === name)
+  const spaces = services.map((object) => object.metadata.namespace ?? 'default')
+  const asked = namespace ?? flags.namespace ?? (flags.filename === undefined ? await context.namespace() : undefined)
+  const chosen = asked ?? (spaces.length === 1 ? spaces[0] : undefined)
+  if (chosen !== undefined && spaces.includes(chosen)) return `${chosen}/${name}`
+  const unread = snapshot.readings.some(
+    ({kind, state}) => kind === 'Service' && state !== 'complete' && state !== 'absent',
+  )
+  throw new SrcipError(
+    'Precondition',
+    chosen === undefined
+      ? spaces.length === 0
+        ? `there is no Service ${name}`
+        : `Service ${name} is in several namespaces: ${spaces.join(', ')}`
+      : `there is no Service ${chosen}/${name}${unread ? ' among those that could be read' : ''}`,
+    {
+      object: `service/${chosen ?? ''}${chosen === undefined ? '' : '/'}${name}`,
+      hints: spaces.length > 0 ? spaces.map((one) => `-n ${one}`) : ['kubectl get services -A'],
+    },
+  )
+}
