@@ -136,7 +136,7 @@ export async function exposePod(
     addressType: 'IPv4',
     endpoints: [{addresses: [nodes.pod.address], conditions: {ready: true}, nodeName: nodes.nodes[0]!.name}],
     ports: [{name: 'http', port: 8080, protocol: 'TCP'}],
-  } as KubeObject)
+  })
   await until('the first node leads to the pod', 60, async () => {
     const url = `http://${nodes.nodes[0]!.address}:${options.nodePort}/`
     return (await nodes.client.exec(['curl', '-sf', '-m', '2', url])).code === 0
