@@ -85,12 +85,20 @@ export abstract class SrcipCommand extends Command {
   protected async finish<T extends SrcipDocument>(document: T, view: View<T>, flags: FinishFlags): Promise<void> {
     const detailed = flags['detailed-exitcode'] === true && document.exitCode === 0 && document.changed
     const shown = detailed ? {...document, exitCode: exitCodes.Changed} : document
-    const text = await this.#render(shown, view, flags)
+    const pieces = await this.#render(shown, view, flags)
     if (!isMachineFormat(flags.output) && flags.jq === undefined) {
       for (const warning of document.warnings) this.say(`warning: ${warning}`)
     }
-    await this.print(text)
+    for (const piece of pieces) await this.print(piece)
     process.exitCode = shown.exitCode
+  }
+
+  /** A result whose content went to stdout itself (an archive): the table goes to stderr, the exit code is the document's. */
+  protected finishAside<T extends SrcipDocument>(document: T, view: View<T>): void {
+    const table = view.table(document, {wide: false, headers: true, color: false, columns: undefined})
+    for (const line of [...document.warnings.map((warning) => `warning: ${warning}`), ...table.trimEnd().split('\n')])
+      this.say(line)
+    process.exitCode = document.exitCode
   }
 
   /** Writes the result to stdout; resolves when it is flushed. Only for results that are not documents (a Corefile, a completion script). */
@@ -114,25 +122,27 @@ export abstract class SrcipCommand extends Command {
     if (this.#flags['events'] !== 'jsonl') process.stderr.write(`${text}\n`)
   }
 
-  async #render<T extends SrcipDocument>(document: T, view: View<T>, flags: FinishFlags): Promise<string> {
-    const {toJson, toYaml, filterWithJq} = await import('../present/serialise.ts')
+  /** Pieces of text, so that a large document need not be one. */
+  async #render<T extends SrcipDocument>(document: T, view: View<T>, flags: FinishFlags): Promise<Iterable<string>> {
+    const {jsonPieces, toYaml, filterWithJq} = await import('../present/serialise.ts')
     if (flags.jq !== undefined) {
-      return filterWithJq(document, flags.jq).catch((error: Error) => {
+      const filtered = await filterWithJq(document, flags.jq).catch((error: Error) => {
         throw new SrcipError('Usage', `--jq failed: ${error.message}`, {cause: error})
       })
+      return [filtered]
     }
     const options = viewOptions(flags)
     switch (flags.output) {
       case 'json':
-        return toJson(document)
+        return jsonPieces(document)
       case 'yaml':
-        return toYaml(document)
+        return [await toYaml(document)]
       case 'name':
-        return (view.name?.(document) ?? []).map((line) => `${line}\n`).join('')
+        return [(view.name?.(document) ?? []).map((line) => `${line}\n`).join('')]
       case 'diff':
-        return view.diff?.(document, options) ?? ''
+        return [view.diff?.(document, options) ?? '']
       default:
-        return view.table(document, options)
+        return [view.table(document, options)]
     }
   }
 

@@ -72,11 +72,18 @@ export async function downloadBlob(
   let received = 0
   let mark = 0
   let breaks = 0
+  // A receiver that fails is no break of the download: reading on would only be thrown away.
+  let receiverFailed = false
+  const deliver: Sink = (chunk) =>
+    sink(chunk)?.catch((error: unknown) => {
+      receiverFailed = true
+      throw error
+    })
   while (received < descriptor.size || descriptor.size === 0) {
     try {
       const count: Sink = (chunk) => {
         received += chunk.length
-        return sink(chunk)
+        return deliver(chunk)
       }
       if (descriptor.size >= bulkFrom && (await repository.readBulk(descriptor, received, stallTimeout, count))) return
       const {response, skip} = await openAt(repository, descriptor, received)
@@ -93,7 +100,7 @@ export async function downloadBlob(
           throw new ContentMismatch(
             `blob ${repository.nameOf(descriptor.digest)}: more bytes than the ${descriptor.size} of its descriptor`,
           )
-        return sink(rest)
+        return deliver(rest)
       })
       if (descriptor.size === 0) return
       if (received < descriptor.size)
@@ -102,7 +109,7 @@ export async function downloadBlob(
           `blob ${repository.nameOf(descriptor.digest)} ended after ${received} of ${descriptor.size} bytes`,
         )
     } catch (error) {
-      if (!isRetryFault(error)) throw error
+      if (receiverFailed || !isRetryFault(error)) throw error
       breaks = received - mark >= progressThatCounts ? 1 : breaks + 1
       mark = received
       if (breaks >= mostBreaks)

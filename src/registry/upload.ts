@@ -12,8 +12,13 @@ import {priorities, type Repository} from './repository.ts'
 import {sendChunks} from './upload-chunks.ts'
 import {commitTimeout, type Session, uploadLocation, withDigest} from './upload-session.ts'
 
-/** Content of a blob: in memory, or from a source that can be opened again for another try. The source verifies it. */
-export type BlobContent = {readonly bytes: () => Promise<Buffer>} | {readonly produce: (sink: Sink) => Promise<void>}
+/**
+ * Content of a blob: in memory, or from a source that can be opened again for another try. The source verifies it. `prepare`
+ * runs before an upload is opened, so that the target does not wait for what takes long.
+ */
+export type BlobContent =
+  | {readonly bytes: () => Promise<Buffer>}
+  | {readonly produce: (sink: Sink) => Promise<void>; readonly prepare?: () => Promise<void>}
 
 export interface UploadOptions {
   /** Repository of the same registry that is known to hold the blob. */
@@ -38,6 +43,7 @@ export async function uploadBlob(
   for (let attempt = 0; ; attempt++) {
     let session: Session | undefined
     try {
+      if ('produce' in content && mountFrom === undefined) await content.prepare?.()
       const starting = startUpload(target, descriptor, mountFrom)
       if ('bytes' in content && mountFrom === undefined) {
         const [opened, bytes] = await bothOrCancel(target, starting, content.bytes())

@@ -111,6 +111,21 @@ export const writeFlags = {
   'detailed-exitcode': changeFlags['detailed-exitcode'],
 } as const
 
+/** Blobs on their way over the disk. */
+export const spoolFlags = {
+  spool: Flags.option({
+    options: ['auto', 'always', 'never'] as const,
+    default: 'auto' as const,
+    summary: 'put large blobs on the disk before the upload: when a try broke or the target is slow, always, or never',
+    helpGroup: target,
+  })(),
+  'spool-dir': Flags.string({
+    summary: 'folder for that; the one for temporary files by default',
+    helpValue: 'DIR',
+    helpGroup: target,
+  }),
+} as const
+
 export const progressFlags = {
   timeout: durationFlag('timeout', {
     summary: 'limit for the whole command; 0 means none',

@@ -2,11 +2,12 @@ import {SrcipError} from '../../model/errors.ts'
 import type {MirrorArchive, MirrorResult} from '../../model/mirror.ts'
 import {exportArchive, openArchive} from '../../registry/mirror/archive.ts'
 import {copyPlaced, type Destination, placePlan} from '../../registry/mirror/copy.ts'
+import type {PipeImport} from '../../registry/mirror/pipe-import.ts'
 import {parseTarget} from '../../registry/reference.ts'
 import type {PathLayout} from '../../registry/target.ts'
 import type {SessionFlags} from './flags.ts'
 import type {CommandContext} from './run-copy.ts'
-import {type PlanFlags, runPlan} from './run-plan.ts'
+import {type PlanFlags, planWith} from './run-plan.ts'
 import {copyOptions, openSession, planOf, type SessionContext} from './session.ts'
 
 export interface ExportFlags extends PlanFlags {
@@ -22,9 +23,15 @@ export async function runExport(
   flags: ExportFlags,
   context: CommandContext,
 ): Promise<MirrorArchive> {
-  const plan =
-    flags['plan-file'] === undefined ? await runPlan(references, flags, context) : await planOf(flags['plan-file'])
+  if (flags.archive === '-' && process.stdout.isTTY)
+    throw new SrcipError('Usage', 'an archive is not written to a terminal: redirect stdout', {
+      hints: ['kubectl srcip mirror export - … | ssh HOST kubectl srcip mirror import - --to REGISTRY'],
+    })
   const session = await openSession(flags, context)
+  const plan =
+    flags['plan-file'] === undefined
+      ? await planWith(session, references, flags, context)
+      : await planOf(flags['plan-file'])
   return exportArchive({
     plan,
     sourceOf: session.sourceOf,
@@ -43,6 +50,7 @@ export interface ImportFlags extends SessionFlags {
   readonly 'trust-manifests': boolean
   readonly referrers: boolean
   readonly 'dry-run': MirrorResult['dryRun']
+  readonly 'spool-dir'?: string | undefined
 }
 
 /** `mirror import`: an archive into a registry. Nothing else is contacted. */
@@ -50,9 +58,10 @@ export async function runImport(path: string, flags: ImportFlags, context: Sessi
   const destination: Destination = {to: parseTarget(flags.to), layout: flags.layout}
   if (flags.repository !== undefined && !flags.repository.includes('/'))
     throw new SrcipError('Usage', '--repository expects HOST/PATH')
-  const archive = await openArchive(path, flags.repository)
+  if (path === '-') refuseStdinTwice(flags)
+  const session = await openSession(flags, context)
+  const archive = path === '-' ? await openStdin() : await openArchive(path, flags.repository)
   try {
-    const session = await openSession(flags, context)
     const items = placePlan(archive.plan, destination, flags.referrers)
     return await copyPlaced({
       client: session.client,
@@ -63,8 +72,27 @@ export async function runImport(path: string, flags: ImportFlags, context: Sessi
       dryRun: flags['dry-run'],
       emit: session.emit,
       warnings: session.warnings,
+      spoolFolder: flags['spool-dir'],
+      ...('feed' in archive ? {feed: archive.feed} : {}),
     })
   } finally {
-    await archive.close()
+    if ('close' in archive) await archive.close()
   }
+}
+
+async function openStdin(): Promise<PipeImport> {
+  if (process.stdin.isTTY)
+    throw new SrcipError('Usage', 'an archive is expected on stdin', {
+      hints: ['kubectl srcip mirror export - … | kubectl srcip mirror import - --to HOST'],
+    })
+  const {openPipe} = await import('../../registry/mirror/pipe-import.ts')
+  return openPipe(process.stdin)
+}
+
+function refuseStdinTwice(flags: SessionFlags): void {
+  if (flags.username !== undefined && process.env['SRCIP_REGISTRY_PASSWORD'] === undefined)
+    throw new SrcipError(
+      'Usage',
+      'stdin holds the archive: the password of --username has to come from SRCIP_REGISTRY_PASSWORD',
+    )
 }

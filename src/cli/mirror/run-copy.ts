@@ -3,6 +3,7 @@ import type {MirrorResult} from '../../model/mirror.ts'
 import type {KubeClient} from '../../kube/types.ts'
 import {copyPlaced, type Destination, placePlan, placeWanted} from '../../registry/mirror/copy.ts'
 import {parseTarget} from '../../registry/reference.ts'
+import type {SpoolMode} from '../../registry/spool.ts'
 import type {PathLayout} from '../../registry/target.ts'
 import type {SessionFlags} from './flags.ts'
 import {copyOptions, gatherFrom, type GatherFlagValues, openSession, planOf, type SessionContext} from './session.ts'
@@ -23,6 +24,8 @@ export interface CopyFlags extends SessionFlags, GatherFlagValues {
   readonly 'move-tags': boolean
   readonly 'trust-manifests': boolean
   readonly 'dry-run': MirrorResult['dryRun']
+  readonly spool: SpoolMode
+  readonly 'spool-dir'?: string | undefined
 }
 
 /** `mirror copy`: from references, files, the cluster, or a plan. */
@@ -61,5 +64,7 @@ export async function runCopy(
     dryRun: flags['dry-run'],
     emit: session.emit,
     warnings: session.warnings,
+    spool: flags.spool,
+    spoolFolder: flags['spool-dir'],
   })
 }

@@ -4,7 +4,7 @@ import type {MirrorPlan} from '../../model/mirror.ts'
 import {makePlan} from '../../registry/mirror/plan.ts'
 import type {SessionFlags} from './flags.ts'
 import type {CommandContext} from './run-copy.ts'
-import {gatherFrom, type GatherFlagValues, openSession} from './session.ts'
+import {gatherFrom, type GatherFlagValues, type MirrorSession, openSession} from './session.ts'
 
 export interface PlanFlags extends SessionFlags, GatherFlagValues {
   readonly 'from-cluster': boolean
@@ -19,9 +19,18 @@ export async function runPlan(
   flags: PlanFlags,
   context: CommandContext,
 ): Promise<MirrorPlan> {
+  return planWith(await openSession(flags, context), references, flags, context)
+}
+
+/** The same in a session that is open already. */
+export async function planWith(
+  session: MirrorSession,
+  references: readonly string[],
+  flags: PlanFlags,
+  context: CommandContext,
+): Promise<MirrorPlan> {
   const [platform, ...more] = flags.platform ?? []
   if (more.length > 0) throw new SrcipError('Usage', 'a plan holds one platform or all of them')
-  const session = await openSession(flags, context)
   const live = flags['from-cluster']
     ? await (await import('./live-images.ts')).liveImages(await context.cluster(), context.signal)
     : undefined

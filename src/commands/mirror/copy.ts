@@ -7,6 +7,7 @@ import {
   referenceArgs,
   registryFlags,
   resultFlags,
+  spoolFlags,
   targetFlags,
   writeFlags,
 } from '../../cli/mirror/flags.ts'
@@ -28,6 +29,7 @@ export default class MirrorCopy extends SrcipCommand {
     ...gatherFlags,
     ...contentFlags,
     ...writeFlags,
+    ...spoolFlags,
     ...registryFlags,
     ...progressFlags,
     ...resultFlags,

@@ -16,14 +16,17 @@ const {sparse: _sparse, ...exportContent} = contentFlags
 export default class MirrorExport extends SrcipCommand {
   static override summary = 'Write images and charts into an archive for a site without network'
   static override description =
-    'An OCI layout, readable by skopeo, regctl and ctr: a folder, or one tar where the name ends in .tar. The plan and a checksum list go with it. A cut export is continued by the same command. --since leaves out what an earlier export holds, --split cuts the tar to a size.'
+    'An OCI layout, readable by skopeo, regctl and ctr: a folder, or one tar where the name ends in .tar. The plan and a checksum list go with it. A cut export is continued by the same command. With - the tar goes to stdout, and what there is to say to stderr. --since leaves out what an earlier export holds, --split cuts the tar to a size.'
   static override examples = [
     '<%= config.bin %> <%= command.id %> mirror.tar --plan-file mirror.lock.yaml --split 4G',
     '<%= config.bin %> <%= command.id %> update.tar --plan-file mirror.lock.yaml --since mirror.tar',
   ]
   static override strict = false
   static override args = {
-    archive: Args.string({description: 'folder, or FILE.tar; references may follow', required: true}),
+    archive: Args.string({
+      description: 'folder, FILE.tar, or - for a tar on stdout; references may follow',
+      required: true,
+    }),
   }
   static override flags = {
     ...planFileFlag,
@@ -52,6 +55,8 @@ export default class MirrorExport extends SrcipCommand {
         cluster: () => this.cluster(flags),
       },
     )
+    // stdout holds the archive then; what there is to say goes where people read.
+    if (archive === '-') return this.finishAside(result, mirrorArchiveView)
     await this.finish(result, mirrorArchiveView, flags)
   }
 }

@@ -5,6 +5,7 @@ import {
   progressFlags,
   registryFlags,
   resultFlags,
+  spoolFlags,
   targetFlags,
   writeFlags,
 } from '../../cli/mirror/flags.ts'
@@ -15,11 +16,17 @@ export default class MirrorImport extends SrcipCommand {
   static override summary = 'Copy an archive of mirror export, or any OCI layout, into a registry'
   static override description =
     'Reads a folder, a tar, or the parts of a split tar, straight from where they lie; nothing is unpacked and nothing but the target is contacted. Every byte is checked by its digest. The order, the rules for tags and the exit codes are those of mirror copy.'
-  static override examples = ['<%= config.bin %> <%= command.id %> mirror.tar --to registry.site.example:5000']
-  static override args = {archive: Args.string({description: 'folder, FILE.tar, or FILE.tar.000', required: true})}
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> mirror.tar --to registry.site.example:5000',
+    '<%= config.bin %> mirror export - --plan-file mirror.lock.yaml | ssh site <%= config.bin %> <%= command.id %> - --to registry.site.example:5000',
+  ]
+  static override args = {
+    archive: Args.string({description: 'folder, FILE.tar, FILE.tar.000, or - for a tar on stdin', required: true}),
+  }
   static override flags = {
     ...targetFlags,
     ...writeFlags,
+    'spool-dir': spoolFlags['spool-dir'],
     repository: Flags.string({
       summary: "where plain tags of another tool's layout belong",
       helpValue: 'HOST/PATH',

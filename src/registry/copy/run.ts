@@ -1,9 +1,10 @@
 import type {RegistryClient} from '../client.ts'
-import {verified} from '../download.ts'
+import {type Sink, verified} from '../download.ts'
 import {Gate} from '../http/gate.ts'
 import type {Descriptor} from '../manifest.ts'
 import type {Repository} from '../repository.ts'
-import {uploadBlob} from '../upload.ts'
+import type {Spool, SpooledBlob, SpoolMode} from '../spool.ts'
+import {type BlobContent, uploadBlob} from '../upload.ts'
 import type {CopyEventSink} from '../../model/mirror-events.ts'
 import type {ContentSource} from './source.ts'
 
@@ -14,6 +15,14 @@ const smallLane = 12
 const largeLane = 4
 /** Bytes between two progress events of one blob. */
 const progressStep = 4 * 1024 * 1024
+
+export interface RunOptions {
+  /** Only asks, never writes. */
+  readonly dryRun?: boolean
+  /** When large blobs go over the disk, and where; `auto` in the folder for temporary files by default. */
+  readonly spool?: SpoolMode | undefined
+  readonly spoolFolder?: string | undefined
+}
 
 export type BlobOutcome = 'exists' | 'mounted' | 'uploaded'
 
@@ -33,7 +42,6 @@ export class CopyRun {
   readonly client: RegistryClient
   readonly emit: CopyEventSink
   readonly counts: CopyCounts = {bytesMoved: 0, bytesPresent: 0, blobsMoved: 0, blobsPresent: 0, blobsMounted: 0}
-  /** Only asks, never writes. */
   readonly dryRun: boolean
   readonly #small = new Gate(smallLane)
   readonly #large = new Gate(largeLane)
@@ -44,10 +52,27 @@ export class CopyRun {
   /** `host/repository digest` to the transfer that answers for it. */
   readonly #transfers = new Map<string, Promise<BlobOutcome>>()
 
-  constructor(client: RegistryClient, emit: CopyEventSink, options: {readonly dryRun?: boolean} = {}) {
+  readonly #options: RunOptions
+  #spool: Promise<Spool> | undefined
+
+  constructor(client: RegistryClient, emit: CopyEventSink, options: RunOptions = {}) {
     this.client = client
     this.emit = emit
     this.dryRun = options.dryRun === true
+    this.#options = options
+  }
+
+  /** The files that large blobs go through, where they do. */
+  spool(): Promise<Spool> {
+    this.#spool ??= import('../spool.ts').then(
+      ({Spool: Files}) => new Files(this.#options.spool, this.#options.spoolFolder),
+    )
+    return this.#spool
+  }
+
+  /** Removes what was put on the disk on the way. */
+  async close(): Promise<void> {
+    await (await this.#spool)?.close()
   }
 
   /**
@@ -145,27 +170,9 @@ export class CopyRun {
     const where = {digest: blob.digest, repository: target.fullName}
     this.emit({type: 'blob.start', ...where, size: blob.size})
     const onRetry = (reason: string): void => this.emit({type: 'blob.retry', ...where, reason})
-    const content =
-      blob.size <= smallBlob
-        ? {bytes: () => source.readBlob(blob)}
-        : {
-            produce: (sink: Parameters<ContentSource['streamBlob']>[1]) => {
-              let done = 0
-              let shown = 0
-              return verified(
-                blob,
-                (into) => source.streamBlob(blob, into, onRetry),
-                sink,
-                (bytes) => {
-                  done += bytes
-                  if (done - shown < progressStep) return
-                  shown = done
-                  this.emit({type: 'blob.progress', digest: blob.digest, done, size: blob.size})
-                },
-              )
-            },
-          }
-    const outcome = await uploadBlob(target, blob, content, {mountFrom, onRetry})
+    const large = blob.size > smallBlob ? await this.#largeBlob(source, blob, onRetry) : undefined
+    const content: BlobContent = large ?? {bytes: () => source.readBlob(blob)}
+    const outcome = await uploadBlob(target, blob, content, {mountFrom, onRetry}).finally(() => large?.close())
     this.#noteHolder(target, blob.digest)
     if (outcome === 'mounted') {
       this.counts.blobsMounted++
@@ -177,6 +184,42 @@ export class CopyRun {
       this.emit({type: 'blob.done', ...where, size: blob.size, ms: Math.round(performance.now() - started)})
     }
     return outcome
+  }
+
+  /** A blob that streams from its source into the upload, or over the disk: by choice, or once a try has broken. */
+  async #largeBlob(
+    source: ContentSource,
+    blob: Descriptor,
+    onRetry: (reason: string) => void,
+  ): Promise<{produce: (sink: Sink) => Promise<void>; prepare: () => Promise<void>; close: () => Promise<void>}> {
+    const spool = await this.spool()
+    let spooled: SpooledBlob | undefined
+    let attempt = 0
+    const fromSource = (into: Sink): Promise<void> => source.streamBlob(blob, into, onRetry)
+    return {
+      async prepare() {
+        if (spooled === undefined && source.registry !== undefined && spool.wants(attempt + 1))
+          spooled = await spool.fill(blob, fromSource)
+      },
+      produce: async (sink) => {
+        attempt++
+        const held = spooled
+        const from = held === undefined ? fromSource : (into: Sink): Promise<void> => held.stream(into)
+        await verified(blob, from, held === undefined ? spool.watch(sink) : sink, this.#progressOf(blob))
+      },
+      close: async () => spooled?.close(),
+    }
+  }
+
+  #progressOf(blob: Descriptor): (bytes: number) => void {
+    let done = 0
+    let shown = 0
+    return (bytes) => {
+      done += bytes
+      if (done - shown < progressStep) return
+      shown = done
+      this.emit({type: 'blob.progress', digest: blob.digest, done, size: blob.size})
+    }
   }
 
   #noteHolder(target: Repository, digest: string): void {

@@ -22,7 +22,8 @@ export interface LayoutReader {
 
 const plainFiles = new Set(['oci-layout', 'index.json', 'srcip-mirror.json'])
 
-function digestOfPath(name: string): string | undefined {
+/** The digest that a path of a layout stands for, if it stands for one. */
+export function digestOfPath(name: string): string | undefined {
   const match = /^blobs\/([a-z0-9]+)\/([0-9a-f]+)$/.exec(name)
   if (match === null) return undefined
   const digest = `${match[1]}:${match[2]}`
@@ -43,13 +44,7 @@ async function openTar(path: string): Promise<LayoutReader> {
   const reader = new PartedReader(await findParts(path))
   try {
     const start = await reader.read(0, 4)
-    if (start.subarray(0, 2).equals(Buffer.from([0x1f, 0x8b])) || start.equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]))) {
-      throw new SrcipError(
-        'Precondition',
-        `${path} is a compressed archive; unpack it first (layers are compressed already)`,
-        {object: path},
-      )
-    }
+    refuseCompressed(path, start)
     const entries = new Map(
       (await scanTar(path, (offset, length) => reader.read(offset, length), reader.size)).map((entry) => [
         entry.name,
@@ -96,6 +91,18 @@ async function openTar(path: string): Promise<LayoutReader> {
   } catch (error) {
     await reader.close()
     throw error
+  }
+}
+
+/** @param start the first bytes of an archive. @throws SrcipError Precondition for gzip and zstd */
+export function refuseCompressed(path: string, start: Buffer): void {
+  const zstd = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+  if ((start[0] === 0x1f && start[1] === 0x8b) || start.subarray(0, 4).equals(zstd)) {
+    throw new SrcipError(
+      'Precondition',
+      `${path} is a compressed archive; unpack it first (layers are compressed already)`,
+      {object: path},
+    )
   }
 }
 

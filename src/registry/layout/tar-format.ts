@@ -117,12 +117,13 @@ function readPax(body: Buffer, archive: string): Map<string, string> {
 }
 
 /**
- * Lists the entries of an archive without reading their content.
+ * The entries of an archive one after the other. Reads only forwards, so it can walk a pipe: what a caller has not read of an
+ * entry is skipped.
+ * @param total bytes of the archive; infinity where they are not known
  * @throws SrcipError Precondition for links, devices, sparse files, absolute names, `..`, NUL, names given twice, more
  *   entries than allowed, a wrong checksum, or an archive that ends early
  */
-export async function scanTar(archive: string, readAt: ReadAt, total: number): Promise<TarEntry[]> {
-  const entries: TarEntry[] = []
+export async function* walkTar(archive: string, readAt: ReadAt, total: number): AsyncGenerator<TarEntry, void> {
   const names = new Set<string>()
   let at = 0
   let pax = new Map<string, string>()
@@ -130,7 +131,7 @@ export async function scanTar(archive: string, readAt: ReadAt, total: number): P
     if (count > limits.archiveEntries) refuse(archive, `more than ${limits.archiveEntries} entries`)
     const header = await readAt(at, blockSize)
     if (header.length < blockSize) refuse(archive, 'it ends early, without its end marker (truncated?)')
-    if (header.every((byte) => byte === 0)) return entries
+    if (header.every((byte) => byte === 0)) return
     if (!checkSum(header)) refuse(archive, `no tar header at byte ${at}`)
     const type = String.fromCharCode(header[156] ?? 0)
     const size = Number(pax.get('size') ?? readNumber(header, 124, 12))
@@ -153,8 +154,15 @@ export async function scanTar(archive: string, readAt: ReadAt, total: number): P
     if (key === '' || key === '.') continue
     if (names.has(key) && !folder) refuse(archive, `two entries named ${cleanText(name)}`)
     names.add(key)
-    entries.push({name: key, size, offset, folder})
+    yield {name: key, size, offset, folder}
   }
+}
+
+/** Lists the entries of an archive without reading their content. @throws SrcipError as `walkTar` */
+export async function scanTar(archive: string, readAt: ReadAt, total: number): Promise<TarEntry[]> {
+  const entries: TarEntry[] = []
+  for await (const entry of walkTar(archive, readAt, total)) entries.push(entry)
+  return entries
 }
 
 function checkEntry(archive: string, name: string, type: string): void {

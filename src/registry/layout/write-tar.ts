@@ -5,6 +5,7 @@ import {verified} from '../download.ts'
 import type {Descriptor} from '../manifest.ts'
 import {type ArchiveContent, blobPath} from './content.ts'
 import {type ArchivePart, PartedWriter} from './parted-file.ts'
+import {PipeWriter} from './pipe-writer.ts'
 import {blockSize, padded, tarEnd, tarHeader} from './tar-format.ts'
 
 /** Small blobs fetched ahead of the one being written. */
@@ -119,7 +120,26 @@ async function isComplete(writer: PartedWriter, entry: Entry, offset: number): P
   }
 }
 
-async function writeEntries(writer: PartedWriter, entries: readonly Entry[], emit: CopyEventSink): Promise<void> {
+/**
+ * Writes the archive into a pipe. What is written cannot be taken back, so nothing is resumed and a fault ends it.
+ * @returns bytes and SHA-256 of what went out
+ */
+export async function pipeTar(
+  handle: number,
+  content: ArchiveContent,
+  emit: CopyEventSink,
+): Promise<{readonly size: number; readonly sha256: string}> {
+  const writer = new PipeWriter(handle)
+  await writeEntries(writer, entriesOf(content), emit)
+  await writer.write(tarEnd)
+  return {size: writer.length, sha256: writer.sha256()}
+}
+
+async function writeEntries(
+  writer: Pick<PartedWriter, 'write'>,
+  entries: readonly Entry[],
+  emit: CopyEventSink,
+): Promise<void> {
   const fetched = new Map<number, Promise<Buffer>>()
   let next = 0
   const prefetch = (upTo: number): void => {
@@ -144,7 +164,7 @@ async function writeEntries(writer: PartedWriter, entries: readonly Entry[], emi
 }
 
 async function writeBlob(
-  writer: PartedWriter,
+  writer: Pick<PartedWriter, 'write'>,
   {blob, source}: {blob: Descriptor; source: ContentSource},
   fetched: Promise<Buffer> | undefined,
   emit: CopyEventSink,

@@ -8,18 +8,18 @@ import type {CopyEventSink} from '../../model/mirror-events.ts'
 import {ContentMismatch} from '../digest.ts'
 import {verified} from '../download.ts'
 import {digestsOfArchive, readArchivePlan} from '../layout/archive-plan.ts'
-import {layOut} from '../layout/content.ts'
+import {type ArchiveContent, layOut} from '../layout/content.ts'
 import {type ArchivePart, findParts, sha256OfFile} from '../layout/parted-file.ts'
 import {type LayoutReader, openLayout} from '../layout/read.ts'
 import {layoutSource} from '../layout/source.ts'
 import {writeFolder} from '../layout/write-folder.ts'
-import {writeTar} from '../layout/write-tar.ts'
+import {pipeTar, writeTar} from '../layout/write-tar.ts'
 import {forEach, loadPlanned, type SourceOf} from '../plan/planner.ts'
 
 export interface ExportRequest {
   readonly plan: MirrorPlan
   readonly sourceOf: SourceOf
-  /** A `.tar` becomes one archive, anything else a folder. */
+  /** A `.tar` becomes one archive, `-` one on stdout, anything else a folder. */
   readonly path: string
   readonly split?: number | undefined
   /** An earlier export, whose blobs the reader has already. */
@@ -42,6 +42,7 @@ export async function exportArchive(request: ExportRequest): Promise<MirrorArchi
   const lost = planned.flatMap((one) => one.lost.map(({name, reason}) => `${one.item.source}: ${name}: ${reason}`))
   const held = since === undefined ? new Set<string>() : await heldBy(since)
   const content = layOut(planned, plan, held, since === undefined ? '' : basename(since))
+  if (path === '-') return pipeArchive(request, content, lost)
   const tar = path.endsWith('.tar')
   if (!tar && request.split !== undefined)
     throw new SrcipError('Usage', '--split cuts a tar archive: end the name with .tar')
@@ -55,15 +56,34 @@ export async function exportArchive(request: ExportRequest): Promise<MirrorArchi
     tar ? sumsPath(path) : join(path, 'SHA256SUMS'),
     sums.map(({sha256, file}) => `${sha256}  ${basename(file)}\n`).join(''),
   )
+  return written(request, content, lost, sums)
+}
+
+function written(
+  {path, plan, since}: ExportRequest,
+  content: ArchiveContent,
+  lost: readonly string[],
+  parts: MirrorArchive['parts'],
+): MirrorArchive {
   const size = content.blobs.reduce((sum, {blob}) => sum + blob.size, 0)
   const left = content.leftOut.reduce((sum, blob) => sum + blob.size, 0)
   return {
     ...describe(path, plan, content.blobs.length + content.manifests.length, size, lost),
     exitCode: lost.length > 0 ? 23 : 0,
     changed: true,
-    parts: sums,
+    parts,
     ...(since === undefined ? {} : {base: {name: basename(since), blobs: content.leftOut.length, size: left}}),
   }
+}
+
+async function pipeArchive(
+  request: ExportRequest,
+  content: ArchiveContent,
+  lost: readonly string[],
+): Promise<MirrorArchive> {
+  if (request.split !== undefined) throw new SrcipError('Usage', '--split cuts a file: a pipe is one piece')
+  const {size, sha256} = await pipeTar(1, content, request.emit)
+  return written(request, content, lost, [{file: '-', size, sha256}])
 }
 
 /** A finished archive is never overwritten: it may be the base of deltas. */

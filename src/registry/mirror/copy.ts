@@ -2,7 +2,7 @@ import type {MirrorItemResult, MirrorResult} from '../../model/mirror.ts'
 import type {MirrorPlan} from '../../model/mirror.ts'
 import {combineExitCodes} from '../../model/errors.ts'
 import type {RegistryClient} from '../client.ts'
-import {copyItems} from '../copy/copy.ts'
+import {type CopyReport, copyItems} from '../copy/copy.ts'
 import type {CopyItem, CopyOptions, ItemResult} from '../copy/item.ts'
 import type {CopyEventSink} from '../../model/mirror-events.ts'
 import {CopyRun} from '../copy/run.ts'
@@ -11,6 +11,7 @@ import {referenceOf} from '../plan/document.ts'
 import {forEach, type SourceMap, type SourceOf, type Wanted, withVersion} from '../plan/planner.ts'
 import {formatReference, parseReference, type Reference, repositoryName, type TargetPrefix} from '../reference.ts'
 import {Repository} from '../repository.ts'
+import type {SpoolMode} from '../spool.ts'
 import {type PathLayout, refuseClashes, targetRepository} from '../target.ts'
 import {mergeWanted} from './plan.ts'
 
@@ -88,28 +89,22 @@ export interface CopyRequest {
   readonly dryRun: MirrorResult['dryRun']
   readonly emit: CopyEventSink
   readonly warnings: readonly string[]
+  readonly spool?: SpoolMode | undefined
+  readonly spoolFolder?: string | undefined
+  /** Brings blobs to the target before the items are copied, from where they come only once. */
+  readonly feed?: (run: CopyRun, items: readonly CopyItem[], options: CopyOptions) => Promise<void>
 }
 
 /** Copies placed items, or says what would be done. `client` contacts nothing at all. */
 export async function copyPlaced(request: CopyRequest): Promise<MirrorResult> {
   const {client, items, destination, emit} = request
   const started = performance.now()
-  const run = new CopyRun(client, emit, {dryRun: request.dryRun !== 'none'})
+  const {spool, spoolFolder} = request
+  const run = new CopyRun(client, emit, {dryRun: request.dryRun !== 'none', spool, spoolFolder})
   const report =
     request.dryRun === 'client'
       ? {items: items.map(untouched), exitCode: 0, changed: false}
-      : await copyItems(
-          run,
-          items.map((item): CopyItem => ({
-            name: formatReference(item.reference),
-            source: request.sourceOf(item.reference.host, item.reference.repository),
-            target: new Repository(client, destination.to.host, item.targetName, 'push'),
-            tag: item.reference.tag,
-            digest: item.reference.digest,
-            extras: item.extras,
-          })),
-          request.options,
-        )
+      : await copyAll(run, request).finally(() => run.close())
   const results = report.items.map((result, at) => present(result, items[at] as PlacedItem, destination))
   return {
     apiVersion: 'srcip.dev/v1alpha1',
@@ -131,6 +126,19 @@ export async function copyPlaced(request: CopyRequest): Promise<MirrorResult> {
             : 'none found',
     },
   }
+}
+
+async function copyAll(run: CopyRun, request: CopyRequest): Promise<CopyReport> {
+  const copies = request.items.map((item): CopyItem => ({
+    name: formatReference(item.reference),
+    source: request.sourceOf(item.reference.host, item.reference.repository),
+    target: new Repository(request.client, request.destination.to.host, item.targetName, 'push'),
+    tag: item.reference.tag,
+    digest: item.reference.digest,
+    extras: item.extras,
+  }))
+  await request.feed?.(run, copies, request.options)
+  return copyItems(run, copies, request.options)
 }
 
 function untouched(item: PlacedItem): ItemResult {

@@ -1,7 +1,7 @@
 import {copyItems, type CopyReport} from '../../../src/registry/copy/copy.ts'
 import type {CopyEvent} from '../../../src/model/mirror-events.ts'
 import type {CopyItem, CopyOptions} from '../../../src/registry/copy/item.ts'
-import {CopyRun} from '../../../src/registry/copy/run.ts'
+import {CopyRun, type RunOptions} from '../../../src/registry/copy/run.ts'
 import {registrySource} from '../../../src/registry/copy/source.ts'
 import {openRegistryClient, type OpenOptions} from '../../../src/registry/open.ts'
 import {parseReference} from '../../../src/registry/reference.ts'
@@ -29,6 +29,8 @@ export async function copyReferences(
     readonly open?: Partial<OpenOptions>
     readonly plain?: readonly string[]
     readonly dryRun?: boolean
+    readonly spool?: RunOptions['spool']
+    readonly spoolFolder?: string
   } = {},
 ): Promise<Copied> {
   const events: CopyEvent[] = []
@@ -40,7 +42,11 @@ export async function copyReferences(
     retries: {attempts: 6, base: 20, longest: 200, longestAsked: 5000, budget: 20_000},
     ...options.open,
   })
-  const run = new CopyRun(client, (event) => events.push(event), {dryRun: options.dryRun === true})
+  const run = new CopyRun(client, (event) => events.push(event), {
+    dryRun: options.dryRun === true,
+    spool: options.spool,
+    spoolFolder: options.spoolFolder,
+  })
   const [host = '', ...prefix] = to.split('/')
   const items = references.map((text): CopyItem => {
     const reference = parseReference(text)
@@ -57,6 +63,7 @@ export async function copyReferences(
     const report = await copyItems(run, items, {...usual, ...options})
     return {...report, events, counts: run.counts}
   } finally {
+    await run.close()
     client.close()
   }
 }
