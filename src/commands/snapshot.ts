@@ -26,11 +26,11 @@ export default class SnapshotCommand extends SrcipCommand {
     })
     const file = flags['output-file']
     if (file === undefined) return await this.finish(snapshot, snapshotView, flags)
-    const [{writePrivately}, {toJson, toYaml}] = await Promise.all([
+    const [{writePrivately}, {jsonPieces, toYaml}] = await Promise.all([
       import('../cli/snapshot/write-snapshot.ts'),
       import('../present/serialise.ts'),
     ])
-    await writePrivately(file, flags.output === 'yaml' ? await toYaml(snapshot) : toJson(snapshot))
+    await writePrivately(file, flags.output === 'yaml' ? [await toYaml(snapshot)] : jsonPieces(snapshot))
     // The file is the result; a table says what is in it.
     await this.finish(snapshot, snapshotView, {...flags, output: flags.output === 'name' ? 'name' : 'table'})
   }

@@ -6,6 +6,39 @@ export function toJson(document: SrcipDocument): string {
   return `${printableJson(JSON.stringify(document, null, 2))}\n`
 }
 
+/**
+ * `toJson` piece by piece: a document of tens of thousands of objects is never one text. The pieces together are the same
+ * bytes.
+ */
+export function* jsonPieces(document: SrcipDocument): Generator<string> {
+  let piece = '{'
+  let first = true
+  for (const [key, value] of Object.entries(document)) {
+    if (value === undefined) continue
+    piece += `${first ? '' : ','}\n  ${JSON.stringify(key)}: `
+    first = false
+    if (!Array.isArray(value) || value.length === 0) {
+      piece += indented(value, '  ')
+      continue
+    }
+    for (const [index, item] of value.entries()) {
+      piece += `${index === 0 ? '[' : ','}\n    ${indented(item, '    ')}`
+      if (piece.length < pieceLength) continue
+      yield printableJson(piece)
+      piece = ''
+    }
+    piece += '\n  ]'
+  }
+  yield printableJson(`${piece}${first ? '' : '\n'}}\n`)
+}
+
+/** Characters of a piece, about. */
+const pieceLength = 1 << 16
+
+function indented(value: unknown, by: string): string {
+  return (JSON.stringify(value, null, 2) ?? 'null').replaceAll('\n', `\n${by}`)
+}
+
 /** The document as YAML; keys sorted, so that two runs can be compared line by line. */
 export async function toYaml(document: SrcipDocument): Promise<string> {
   const {toYamlText} = await import('./yaml.ts')

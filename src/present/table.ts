@@ -27,6 +27,9 @@ export function layoutTable(
 const unsafe =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
 
+/** The same without the line breaks between JSON values; within them they are escaped already. */
+const unsafeInJson = new RegExp(unsafe.source.replace('\\u0000-\\u001f', '\\u0000-\\u0009\\u000b-\\u001f'), 'gu')
+
 /** Makes text safe for a terminal: what steers it or cannot be seen is shown as \xNN, \uNNNN or \u{N}. */
 export function printable(text: string): string {
   return text.replace(unsafe, (character) => {
@@ -52,11 +55,9 @@ function printableLine(line: string): string {
 
 /** Keeps JSON text the same document, and makes it safe for a terminal: `JSON.stringify` itself escapes C0 controls only. */
 export function printableJson(json: string): string {
-  return json.replace(unsafe, (character) =>
-    character === '\n'
-      ? character
-      : [...Array(character.length).keys()]
-          .map((unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`)
-          .join(''),
+  return json.replace(unsafeInJson, (character) =>
+    [...Array(character.length).keys()]
+      .map((unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`)
+      .join(''),
   )
 }

@@ -7,7 +7,7 @@ import {SrcipError} from '../../model/errors.ts'
  * Writes a file that only its owner may read, in one step: whoever reads finds the old text or the new one. A symbolic
  * link is followed. Throws Precondition (32) with the reason.
  */
-export async function writePrivately(path: string, text: string): Promise<void> {
+export async function writePrivately(path: string, pieces: Iterable<string>): Promise<void> {
   try {
     const target = await realpath(path).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path
@@ -17,7 +17,7 @@ export async function writePrivately(path: string, text: string): Promise<void> 
     try {
       const file = await open(temporary, 'wx', 0o600)
       try {
-        await file.writeFile(text)
+        for (const piece of pieces) await file.write(piece)
         await file.sync()
       } finally {
         await file.close()

@@ -27,8 +27,8 @@ export interface CallSettings {
   readonly timeoutMs: number
 }
 
-/** Objects of a page while it is in memory: a page of ConfigMaps or EnvoyFilters may be large. */
-const pageSize = 500
+/** Objects of a page: while it is in memory it is all there, unprojected. */
+const pageSize = 250
 
 /** Lists page by page and keeps the projections only. A failure is an answer here: only the caller's own end is thrown. */
 export async function readList(client: KubeClient, question: ListQuestion, call: CallSettings): Promise<Reading> {
