@@ -1,4 +1,5 @@
 import type {IncomingHttpHeaders, IncomingMessage} from 'node:http'
+import {type KnownQuota, type Quota, readQuota} from './http/quota.ts'
 import {SrcipError} from '../model/errors.ts'
 import {Authorizer, type Need, type Round} from './auth/authorizer.ts'
 import type {CredentialSource} from './auth/credential-files.ts'
@@ -83,6 +84,10 @@ export class RegistryHost {
   uploadForm: 'put' | 'patch' | 'chunks' = 'put'
   /** Milliseconds that it has made us wait in all. */
   waited = 0
+  /** Manifests read here, which is what Docker Hub counts. */
+  manifestReads = 0
+  /** What it says of its rate limit. */
+  quota: Quota | undefined
 
   constructor(host: string, origin: string, gate: Gate, authorizer: Authorizer) {
     this.host = host
@@ -131,6 +136,13 @@ export class RegistryClient {
     if (this.#warned.has(message)) return
     this.#warned.add(message)
     this.#options.onEvent?.({type: 'warning', message})
+  }
+
+  /** Rate limits of the registries that tell them, with what was used of them here. */
+  quotas(): KnownQuota[] {
+    return [...this.#hosts.values()].flatMap(({host, quota, manifestReads}) =>
+      quota === undefined ? [] : [{host, ...quota, needed: manifestReads}],
+    )
   }
 
   /** Ends everything in flight. */
@@ -254,6 +266,7 @@ export class RegistryClient {
     const first = await this.transport.send(request)
     const {response, url: finalUrl} = await followRedirect(this.transport, state, request, first)
     const status = response.statusCode ?? 0
+    if (response.headers['ratelimit-remaining'] !== undefined) state.quota = readQuota(response.headers) ?? state.quota
     this.#noteWarnings(state, response.headers['warning'])
     const wanted = call.expect.includes(status)
     const base = {status, headers: response.headers, url: finalUrl, elsewhere: finalUrl.origin !== state.origin}

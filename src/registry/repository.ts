@@ -87,6 +87,7 @@ export class Repository {
       what,
       priority: priorities.manifest,
     })
+    this.state.manifestReads++
     refuseEncoding(answer, what)
     const announced = header(answer, 'docker-content-digest')
     const manifest = readManifest(answer.body, {

@@ -104,6 +104,28 @@ describe('B58: the digest of the index, not of one platform', () => {
     expect({code: client.exitCode, asked: source.log.length + target.log.length}).toEqual({code: 0, asked})
   })
 
+  test('the preview tells the rate limit of the source, and warns when the copy needs more', async () => {
+    let left = 3
+    const source = await registry({
+      layout: b58,
+      repository: 'srcip/srcip',
+      headers: () => ({'ratelimit-limit': '100;w=21600', 'ratelimit-remaining': `${left};w=21600`}),
+    })
+    const target = await registry()
+    const ask = (output: string) =>
+      mirror(['copy', `${source.host}/srcip/srcip:1.0.0`, '--to', target.host, '--dry-run=server', '-o', output])
+    expect(JSON.parse((await ask('json')).stdout)).toMatchObject({
+      quotas: [{host: source.host, remaining: 3, limit: 100, windowSeconds: 21600, needed: 4}],
+      warnings: [expect.stringContaining('3 more manifests')],
+    })
+    left = 50
+    const plenty = await ask('table')
+    expect(plenty.stdout).toContain(
+      `${source.host} lets 50 of 100 more manifests be read in 360 min; this copy reads 4`,
+    )
+    expect(plenty.stderr).not.toContain('log in there')
+  })
+
   test('the same for import of the layout, and verify proves it', async () => {
     const target = await registry()
     const imported = await mirror([

@@ -54,10 +54,19 @@ const itemResult = closed({
   error: Type.Optional(closed({code: Type.String(), message: Type.String(), hints: listOf(Type.String())})),
 })
 
+const quota = closed({
+  host: Type.String(),
+  remaining: Type.Integer({minimum: 0, description: 'Manifest reads left, as the registry says.'}),
+  limit: Type.Optional(count),
+  windowSeconds: Type.Optional(count),
+  needed: Type.Integer({minimum: 0, description: 'Manifest reads that this copy needs there.'}),
+})
+
 /** What `mirror copy` and `mirror import` did, or would do with `--dry-run`. */
 export const mirrorResultSchema = documentSchema('mirror-result', 'MirrorResult', {
   dryRun: Type.Enum(['none', 'client', 'server']),
   items: listOf(itemResult),
+  quotas: Type.Optional(listOf(quota)),
   summary: closed({
     bytesMoved: count,
     bytesPresent: count,

@@ -18,7 +18,7 @@ function digests(item: MirrorItemResult): string[] {
   return [item.sourceDigest ?? '', same ? '=' : item.targetDigest === undefined ? '' : '!=', item.targetDigest ?? '']
 }
 
-function summaryLines({summary, dryRun, items}: MirrorResult): string[] {
+function summaryLines({summary, dryRun, items, quotas}: MirrorResult): string[] {
   const verb = dryRun === 'none' ? 'moved' : 'to move'
   const moved =
     dryRun === 'client'
@@ -31,7 +31,11 @@ function summaryLines({summary, dryRun, items}: MirrorResult): string[] {
       ? []
       : [`error: ${item.error.message}`, ...item.error.hints.map((hint) => `  ${hint}`)]),
   ])
-  return [...details, moved, `signatures: ${summary.signatures}`]
+  const limits = (quotas ?? []).map(
+    ({host, remaining, limit, windowSeconds, needed}) =>
+      `${host} lets ${remaining}${limit === undefined ? '' : ` of ${limit}`} more manifests be read${windowSeconds === undefined ? '' : ` in ${Math.round(windowSeconds / 60)} min`}; this ${dryRun === 'none' ? 'copy read' : 'copy reads'} ${needed}`,
+  )
+  return [...details, moved, ...limits, `signatures: ${summary.signatures}`]
 }
 
 /** The table "source digest = target digest", and below it what a person has to know. */

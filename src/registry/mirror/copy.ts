@@ -2,6 +2,7 @@ import type {MirrorItemResult, MirrorResult} from '../../model/mirror.ts'
 import type {MirrorPlan} from '../../model/mirror.ts'
 import {combineExitCodes} from '../../model/errors.ts'
 import type {RegistryClient} from '../client.ts'
+import type {KnownQuota} from '../http/quota.ts'
 import {type CopyReport, copyItems} from '../copy/copy.ts'
 import type {CopyItem, CopyOptions, ItemResult} from '../copy/item.ts'
 import type {CopyEventSink} from '../../model/mirror-events.ts'
@@ -106,14 +107,16 @@ export async function copyPlaced(request: CopyRequest): Promise<MirrorResult> {
       ? {items: items.map(untouched), exitCode: 0, changed: false}
       : await copyAll(run, request).finally(() => run.close())
   const results = report.items.map((result, at) => present(result, items[at] as PlacedItem, destination))
+  const quotas = client.quotas()
   return {
     apiVersion: 'srcip.dev/v1alpha1',
     kind: 'MirrorResult',
     exitCode: combineExitCodes([report.exitCode]),
     changed: report.changed && request.dryRun === 'none',
-    warnings: request.warnings,
+    warnings: [...request.warnings, ...(request.dryRun === 'server' ? quotas.flatMap(tooFewReads) : [])],
     dryRun: request.dryRun,
     items: results,
+    ...(quotas.length === 0 ? {} : {quotas}),
     summary: {
       ...run.counts,
       requests: client.transport.requests,
@@ -126,6 +129,14 @@ export async function copyPlaced(request: CopyRequest): Promise<MirrorResult> {
             : 'none found',
     },
   }
+}
+
+/** What the preview reads is read again by the copy. */
+function tooFewReads({host, needed, remaining}: KnownQuota): string[] {
+  if (needed <= remaining) return []
+  return [
+    `${host} lets ${remaining} more manifests be read and the copy needs ${needed}: log in there, or copy in parts`,
+  ]
 }
 
 async function copyAll(run: CopyRun, request: CopyRequest): Promise<CopyReport> {

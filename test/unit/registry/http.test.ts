@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import {readQuota} from '../../../src/registry/http/quota.ts'
 import {describe, expect, test} from 'vitest'
 import {joinScopes, readChallenges, splitScopes} from '../../../src/registry/auth/challenge.ts'
 import {readErrorBody} from '../../../src/registry/errors.ts'
@@ -179,3 +180,17 @@ describe('texts of others', () => {
     fc.assert(fc.property(fc.json(), (text) => typeof readErrorBody(text).detail === 'string'))
   })
 })
+
+test.each([
+  [
+    {'ratelimit-limit': '100;w=21600', 'ratelimit-remaining': '76;w=21600'},
+    {remaining: 76, limit: 100, windowSeconds: 21600},
+  ],
+  [{'ratelimit-remaining': '0'}, {remaining: 0}],
+  [{'ratelimit-limit': '100;w=21600'}, undefined],
+  [{'ratelimit-remaining': 'soon'}, undefined],
+  [
+    {'ratelimit-remaining': '5', 'ratelimit-limit': '200;comment="x";w=60'},
+    {remaining: 5, limit: 200, windowSeconds: 60},
+  ],
+])('rate limit %j', (headers, quota) => expect(readQuota(headers)).toEqual(quota))
