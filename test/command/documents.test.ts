@@ -4,6 +4,7 @@ import type {TSchema} from 'typebox'
 import {corednsPlanSchema} from '../../src/model/schemas/coredns-plan.ts'
 import {corednsLintSchema, corednsQuerySchema, corednsShowSchema} from '../../src/model/schemas/coredns-view.ts'
 import {errorSchema} from '../../src/model/schemas/error.ts'
+import {snapshotSchema} from '../../src/model/schemas/snapshot.ts'
 import {versionSchema} from '../../src/model/schemas/version.ts'
 import {srcip} from '../support/srcip.ts'
 
@@ -19,10 +20,22 @@ const good = `.:53 {
 const broken = `.:53 {
     erors
 `
+const manifests = `apiVersion: v1
+kind: Service
+metadata: {name: edge, namespace: demo}
+spec: {type: LoadBalancer}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: demo}
+`
 const hosts = ['--host', 'shop.example.org', '--host', 'old.example.org', '--host', 'bad_name']
 
 const runs: readonly [argv: readonly string[], input: string, schema: TSchema, kind: string][] = [
   [['version'], '', versionSchema, 'Version'],
+  [['snapshot', '-f', '-'], manifests, snapshotSchema, 'Snapshot'],
+  [['snapshot', '-f', '-', '--anonymise'], manifests, snapshotSchema, 'Snapshot'],
+  [['snapshot', '-f', '-'], '', errorSchema, 'Error'],
   [['coredns', 'plan', '-f', '-', ...hosts], good, corednsPlanSchema, 'CorednsPlan'],
   [['coredns', 'plan', '-f', '-', ...hosts], broken, corednsPlanSchema, 'CorednsPlan'],
   [['coredns', 'clean', '-f', '-'], good, corednsPlanSchema, 'CorednsPlan'],
