@@ -16,7 +16,7 @@ export interface ExpectedWay extends ExpectedPair {
   readonly lost: string
   readonly enable?: ExpectedPair
   readonly disable?: ExpectedPair
-  readonly remedy?: string
+  readonly remedy?: string | readonly string[]
   readonly severity?: 'error' | 'warning' | 'info'
   readonly warnings?: readonly string[]
   readonly confidence?: 'source' | 'inferred' | 'unconfirmed'
@@ -29,6 +29,10 @@ export interface ExpectedCase {
   readonly with?: readonly string[]
   readonly also?: readonly string[]
   readonly server?: boolean
+  /** Kinds that are answered with 403. */
+  readonly hidden?: readonly string[]
+  /** Warnings that must not be reported. */
+  readonly absent?: readonly string[]
   readonly ways: readonly ExpectedWay[]
   readonly warnings?: readonly string[]
   readonly exit: number
@@ -84,7 +88,7 @@ function mergePatch(target: unknown, patch: unknown): unknown {
  * A snapshot as `snapshot` would take it of a cluster with exactly these objects: projected, built-in kinds complete, custom
  * kinds complete where the case has one and not served otherwise.
  */
-export function snapshotOf(objects: readonly KubeObject[], more: Partial<Snapshot> = {}): Snapshot {
+export function snapshotOf(objects: readonly KubeObject[], hidden: readonly string[] = []): Snapshot {
   const present = new Set(objects.map((object) => `${groupOf(object.apiVersion)}/${object.kind}`))
   return {
     apiVersion: 'srcip.dev/v1alpha1',
@@ -99,15 +103,16 @@ export function snapshotOf(objects: readonly KubeObject[], more: Partial<Snapsho
       resource: plural,
       kind,
       verb: 'list',
-      state: builtIn || present.has(`${group}/${kind}`) ? 'complete' : 'absent',
+      ...(hidden.includes(kind)
+        ? {state: 'denied', message: `${plural} is forbidden`}
+        : {state: builtIn || present.has(`${group}/${kind}`) ? 'complete' : 'absent'}),
     })),
     objects: objects.flatMap((object) => {
       const kind = snapshotKindOf(object.apiVersion, object.kind)
-      return kind === undefined ? [] : (projectObject(kind, object) ?? [])
+      return kind === undefined || hidden.includes(kind.kind) ? [] : (projectObject(kind, object) ?? [])
     }),
     exitCode: 0,
     changed: false,
     warnings: [],
-    ...more,
   }
 }

@@ -21,6 +21,7 @@ export const contradictingSigns: Check = {
     ...eachService(diagnosis, ({facts}) => {
       const {balancer, receiver} = facts
       const parts = [
+        facts.state?.asks === 'some' ? 'pods of one Service read different settings' : undefined,
         balancer.contradiction.length > 0 ? `the balancer could be ${balancer.contradiction.join(' or ')}` : undefined,
         receiver.contradiction.length > 0 ? `the receiver could be ${receiver.contradiction.join(' or ')}` : undefined,
       ].filter((part) => part !== undefined)

@@ -1,3 +1,4 @@
+import type {Diagnosis} from '../judged-way.ts'
 import {rewriteNeeded, distributionOf} from './dns-writes.ts'
 import {advice, type Check} from './check.ts'
 import {dnsObject} from './two-hairpin-tools.ts'
@@ -18,7 +19,7 @@ export const dnsLostOnUpgrade: Check = {
     const known =
       location.owner?.edits === 'kept-until-upgrade'
         ? {title: location.owner.title, lasts: location.owner.lasts}
-        : distributionOf(diagnosis.cluster.index)
+        : (distributionOf(diagnosis.cluster.index) ?? unseen(diagnosis))
     if (known === undefined || location.owner?.edits === 'reverted') return []
     return [
       {
@@ -35,4 +36,14 @@ export const dnsLostOnUpgrade: Check = {
       },
     ]
   },
+}
+
+/** No owner is seen: the file is everybody's, until an upgrade of the distribution writes it. */
+function unseen({cluster}: Diagnosis): {readonly title: string; readonly lasts: string} | undefined {
+  return cluster.dns.location?.owner === undefined
+    ? {
+        title: 'no owner of the Corefile is seen',
+        lasts: 'until an upgrade (kubeadm upgrade, talosctl upgrade-k8s) writes the file anew',
+      }
+    : undefined
 }

@@ -8,6 +8,7 @@ import {contradictingSigns} from './contradicting-signs.ts'
 import {corefileOwned} from './corefile-owned.ts'
 import {cozystackAcknowledge} from './cozystack-acknowledge.ts'
 import {cozystackAddon} from './cozystack-addon.ts'
+import {cozystackProxied} from './cozystack-proxied.ts'
 import {customWillBeWiped} from './custom-will-be-wiped.ts'
 import {danglingRewrites} from './dangling-rewrites.ts'
 import {deadKey} from './dead-key.ts'
@@ -20,6 +21,8 @@ import {hairpinBroken} from './hairpin-broken.ts'
 import {hairpinOpen} from './hairpin-open.ts'
 import {handSetIpmodeUndone} from './hand-set-ipmode-undone.ts'
 import {healthCheck} from './health-check.ts'
+import {hostNetwork} from './host-network.ts'
+import {hostNotRewritten} from './host-not-rewritten.ts'
 import {hostnameStatus} from './hostname-status.ts'
 import {importNotRead} from './import-not-read.ts'
 import {inClusterCallers} from './in-cluster-callers.ts'
@@ -31,25 +34,33 @@ import {managedGateway} from './managed-gateway.ts'
 import {masqueradeAll} from './masquerade-all.ts'
 import {mixedPorts} from './mixed-ports.ts'
 import {noAddressYet} from './no-address-yet.ts'
+import {noEndpoints} from './no-endpoints.ts'
 import {noReload} from './no-reload.ts'
 import {nodeLocalDns} from './node-local-dns.ts'
+import {notReadable} from './not-readable.ts'
 import {nothingToDo} from './nothing-to-do.ts'
 import {oneNodeAnswers} from './one-node-answers.ts'
 import {outsideOpen} from './outside-open.ts'
 import {passthroughLoopback} from './passthrough-loopback.ts'
+import {podsDiffer} from './pods-differ.ts'
+import {proxyNotReady} from './proxy-not-ready.ts'
 import {proxyPorts} from './proxy-ports.ts'
 import {purelbRewritesPolicy} from './purelb-rewrites-policy.ts'
 import {receiverWithoutSender} from './receiver-without-sender.ts'
 import {senderUnseen} from './sender-unseen.ts'
 import {senderWithoutReceiver} from './sender-without-receiver.ts'
 import {settingNotEffective} from './setting-not-effective.ts'
+import {severalClasses} from './several-classes.ts'
+import {sourceRanges} from './source-ranges.ts'
 import {svclbOnOtherNodes} from './svclb-on-other-nodes.ts'
 import {targetCallsItself} from './target-calls-itself.ts'
+import {tcpService} from './tcp-service.ts'
 import {trustListDefault} from './trust-list-default.ts'
 import {trustListMissesPeer} from './trust-list-misses-peer.ts'
 import {twoHairpinTools} from './two-hairpin-tools.ts'
 import {unknownBalancer} from './unknown-balancer.ts'
 import {unknownReceiver} from './unknown-receiver.ts'
+import {unknownValue} from './unknown-value.ts'
 import {findingsOf, type Check} from './check.ts'
 
 /** Every check, by id. A number that is gone is never used again. */
@@ -76,6 +87,7 @@ export const checks: readonly Check[] = [
   trustListDefault,
   deadKey,
   forwardedUnscoped,
+  podsDiffer,
   believesAnybodyCheck,
   passthroughLoopback,
   ipmodeNotHonoured,
@@ -89,8 +101,15 @@ export const checks: readonly Check[] = [
   svclbOnOtherNodes,
   masqueradeAll,
   ipvsDeprecated,
+  hostNetwork,
+  unknownValue,
+  noEndpoints,
+  tcpService,
   inClusterCallers,
   dns01,
+  severalClasses,
+  sourceRanges,
+  notReadable,
   nodeLocalDns,
   twoHairpinTools,
   danglingRewrites,
@@ -103,6 +122,9 @@ export const checks: readonly Check[] = [
   dnsNotFound,
   cozystackAddon,
   cozystackAcknowledge,
+  hostNotRewritten,
+  proxyNotReady,
+  cozystackProxied,
   nothingToDo,
 ]
 

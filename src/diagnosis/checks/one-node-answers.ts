@@ -1,4 +1,5 @@
 import {shared} from '../../platforms/sources.ts'
+import type {WayFacts} from '../path/facts.ts'
 import {nodesWithoutPods} from '../path/plain-way.ts'
 import {advice, type Check} from './check.ts'
 import {eachService} from './of-ways.ts'
@@ -15,8 +16,6 @@ export const oneNodeAnswers: Check = {
     eachService(diagnosis, ({facts}) => {
       const missing = nodesWithoutPods(facts)
       if (facts.policy !== 'Local' || missing.length === 0) return undefined
-      // a balancer outside asks healthCheckNodePort and leaves these nodes out by itself
-      if (facts.balancer.row?.place === 'cloud') return undefined
       const all = facts.cluster.nodes
       const share = `${missing.length} of ${all.length} nodes`
       const addresses = all.filter((node) => missing.includes(node.name)).flatMap((node) => node.addresses)
@@ -25,10 +24,11 @@ export const oneNodeAnswers: Check = {
           facts.door === 'balancer'
             ? `${share} have no pod of the receiver and do not answer: ${missing.join(', ')}`
             : `${share} drop connections: a DNS record for ${addresses.join(', ')} fails, ${missing.length} in ${all.length} of the calls of a name that lists all`,
+        severity: announcedByBgp(facts) ? 'info' : 'warning',
         evidence: missing.map((name) => ({object: `node/${name}`, value: 'no ready pod of this Service'})),
         remedies: [
           advice(
-            'every-node',
+            'pod-on-each-node',
             2,
             'a DaemonSet for the receiver, or DNS records and announcements only for nodes that have a pod',
             'nodes without a pod drop what comes',
@@ -36,4 +36,14 @@ export const oneNodeAnswers: Check = {
         ],
       }
     }),
+}
+
+/** MetalLB over BGP: only nodes with a pod announce, so the others are not asked. */
+function announcedByBgp({balancer, cluster}: WayFacts): boolean {
+  const {index} = cluster
+  return (
+    balancer.row?.id === 'metallb' &&
+    index.list('BGPAdvertisement').length > 0 &&
+    index.list('L2Advertisement').length === 0
+  )
 }

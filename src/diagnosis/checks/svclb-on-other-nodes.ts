@@ -20,7 +20,7 @@ export const svclbOnOtherNodes: Check = {
         evidence: missing.map((name) => ({object: `node/${name}`, value: 'no ready pod of this Service'})),
         remedies: [
           advice(
-            'every-node',
+            'pod-on-each-node',
             2,
             'run the receiver on every node, or label the nodes that ServiceLB may use',
             'the address is kept only where a pod is',

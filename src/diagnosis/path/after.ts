@@ -57,6 +57,8 @@ function versionOf(one: ProxySwitch | undefined): ProxyVersion {
 
 /** The receiver as its row says, trusting whom it must trust: nobody would switch it on without that. */
 function switchedReceiver(state: ReceiverState, facts: WayFacts, on: boolean): ReceiverState {
+  // a TCP service has a switch of its own
+  if (state.tcpService !== undefined && on) return state
   if (!on) return {...state, asks: 'no', grade: 'source', loopback: state.whenOn.withoutHeader !== undefined}
   if (state.asks === 'yes') return state
   const {row} = facts.receiver

@@ -3,6 +3,7 @@ import type {KubeObject} from '../../model/kubernetes.ts'
 import {readPlain, type PlainSource} from '../../platforms/balancers/plain.ts'
 import {recogniseBalancer, type RecognisedBalancer} from '../../platforms/balancers/recognise.ts'
 import {ignoredKeys, readSender, type IgnoredKey, type Sender} from '../../platforms/balancers/sender.ts'
+import {balancerRow} from '../../platforms/balancers/index.ts'
 import type {StatusShape} from '../../platforms/balancers/row.ts'
 import {clusterPolicyFor, leavesAddressesAlone, type Judged} from '../../platforms/cnis/data-plane.ts'
 import {readReceiver, targetPortOf} from '../../platforms/receivers/read.ts'
@@ -33,7 +34,8 @@ export interface WayFacts {
   readonly protocol: string
   readonly targetPort: number | undefined
   readonly entries: readonly Entry[]
-  readonly policy: 'Cluster' | 'Local'
+  /** As it stands; an open list of words, and what is neither of the two is not understood. */
+  readonly policy: string
   readonly balancer: RecognisedBalancer
   readonly sender: Sender
   readonly plain: PlainSource | undefined
@@ -47,6 +49,8 @@ export interface WayFacts {
   /** Nodes with a pod of this Service that is ready. */
   readonly nodesWithPods: ReadonlySet<string>
   readonly ignored: readonly IgnoredKey[]
+  /** It selects pods, pods were read, and there are none. */
+  readonly noEndpoints: boolean
   /** What the status will look like, in the state that `--for` asks about; undefined: it is as seen. */
   readonly shape?: Judged<StatusShape>
 }
@@ -63,7 +67,10 @@ function waysOf(service: KubeObject, cluster: ClusterView): WayFacts[] {
   const receiver = recogniseReceiver(service, cluster.index, cluster.runners)
   const door = doorOf(type, externalIPs, receiver)
   if (door === undefined) return []
-  const balancer = door === 'balancer' ? recogniseBalancer(service, cluster.balancers) : outside
+  const balancer =
+    door === 'balancer'
+      ? confirmed(recogniseBalancer(service, cluster.balancers), cluster)
+      : behindNodes(service, cluster)
   const entries = entriesOf(service, externalIPs, door, cluster)
   const ports = records(field(spec, 'ports')).filter((entry) => typeof field(entry, 'port') === 'number')
   const tcp = ports.filter((entry) => protocolOf(entry) === 'TCP').map((entry) => Number(field(entry, 'port')))
@@ -81,7 +88,7 @@ function waysOf(service: KubeObject, cluster: ClusterView): WayFacts[] {
       protocol: protocolOf(entry),
       targetPort: targetPortOf(entry, port, receiver.runners),
       entries,
-      policy: field(spec, 'externalTrafficPolicy') === 'Local' ? 'Local' : 'Cluster',
+      policy: text(field(spec, 'externalTrafficPolicy')) ?? 'Cluster',
       balancer,
       sender: sends,
       plain:
@@ -95,8 +102,45 @@ function waysOf(service: KubeObject, cluster: ClusterView): WayFacts[] {
         receiver.runners.flatMap((one) => (one.ready && one.node !== undefined ? [one.node] : [])),
       ),
       ignored: ignoredKeys(balancer.row, service),
+      noEndpoints: hasNoEndpoints(service, receiver, cluster),
     }
   })
+}
+
+/** Nobody is behind it: the selector takes no pod, all pods are known, and no slice names one. */
+function hasNoEndpoints(service: KubeObject, receiver: RecognisedReceiver, {index}: ClusterView): boolean {
+  const {namespace, name} = service.metadata
+  if (Object.keys(record(field(record(service['spec']), 'selector'))).length === 0) return false
+  if (receiver.runners.length > 0 || !['complete', 'absent'].includes(index.state('Pod', namespace))) return false
+  return !index
+    .list('EndpointSlice', 'discovery.k8s.io')
+    .some(
+      (slice) =>
+        slice.metadata.namespace === namespace &&
+        slice.metadata.labels?.['kubernetes.io/service-name'] === name &&
+        records(slice['endpoints']).length > 0,
+    )
+}
+
+/** The provider is told from nodes and status, never from annotations alone, where the right to look at nodes is what is missing. */
+function confirmed(found: RecognisedBalancer, {index}: ClusterView): RecognisedBalancer {
+  const refused = ['denied', 'partial', 'unreachable'].includes(index.state('Node'))
+  return found.grade === 'inferred' && refused
+    ? {...found, row: undefined, grade: 'unconfirmed', controller: undefined}
+    : found
+}
+
+/** What is known of whatever stands in front of node ports: only that a Cozystack tenant is fed by its host (node ports 30000 and 30001). */
+function behindNodes(service: KubeObject, {index}: ClusterView): RecognisedBalancer {
+  const ports = records(field(record(service['spec']), 'ports')).map((entry) => field(entry, 'nodePort'))
+  const tenant = index.list('Kubernetes', 'apps.cozystack.io').find((one) => {
+    const addons = record(field(record(one['spec']), 'addons'))
+    return field(record(field(addons, 'ingressNginx')), 'exposeMethod') === 'Proxied'
+  })
+  if (tenant === undefined || !ports.includes(30_000)) return outside
+  const object = `kubernetes/${tenant.metadata.namespace ?? 'default'}/${tenant.metadata.name}`
+  const clue = {object, field: 'spec.addons.ingressNginx.exposeMethod', value: 'Proxied', families: ['cozystack-host']}
+  return {...outside, row: balancerRow('cozystack-host'), grade: 'inferred', clues: [clue]}
 }
 
 const outside: RecognisedBalancer = {
@@ -149,8 +193,13 @@ function sender(
   door: Door,
 ): Sender {
   if (balancer.row !== undefined) return readSender(balancer.row, service, port, balancer.controller)
+  const refused = ['denied', 'partial', 'unreachable'].includes(cluster.index.state('Node'))
   const outer =
-    door === 'balancer' ? 'a request from outside, and the log of the receiver for "broken header"' : outerCheck
+    door === 'balancer' && refused
+      ? 'the same with the right to list nodes'
+      : door === 'balancer'
+        ? 'a request from outside, and the log of the receiver for "broken header"'
+        : outerCheck
   return {
     sends: 'unknown',
     grade: door === 'balancer' ? 'unconfirmed' : 'source',

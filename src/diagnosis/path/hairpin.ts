@@ -20,6 +20,13 @@ export function judgeHairpin(facts: WayFacts): Judgement {
       ),
     )
   }
+  if (facts.noEndpoints)
+    return because(
+      'no-endpoints',
+      judge('broken', 'service-proxy', 'no pod stands behind the Service: nobody gets in', [
+        {grade: 'source', source: shared.virtualIps},
+      ]),
+    )
   const fixed = fixedByDns(facts)
   if (facts.protocol !== 'TCP' || facts.state === undefined) return withoutReceiver(facts)
   const grounds = facts.state.sources.map((source): Ground => ({grade: facts.state?.grade ?? 'source', source}))
@@ -27,7 +34,10 @@ export function judgeHairpin(facts: WayFacts): Judgement {
     case 'no':
       return fixed ?? notAsking(facts, grounds)
     case 'some':
-      return judge('half-broken', 'receiver', 'some pods of the receiver ask for PROXY and some do not', grounds)
+      return because(
+        'pods-differ',
+        judge('half-broken', 'receiver', 'some pods of the receiver ask for PROXY and some do not', grounds),
+      )
     case 'unknown':
       return because(
         'receiver-unseen',
@@ -106,7 +116,8 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
   if (state === undefined) return withoutReceiver(facts)
   if (state.withoutHeader === 'tolerated')
     return judge('not-needed', 'none', `${title} takes connections without a header too`, grounds)
-  if (facts.door === 'node-port' || facts.door === 'host-port') return behindOuter(facts, grounds, fixed)
+  if ((facts.door === 'node-port' && facts.balancer.row === undefined) || facts.door === 'host-port')
+    return behindOuter(facts, grounds, fixed)
   const circuit = together(shortCircuits(facts))
   const all = [...grounds, ...circuit.grounds]
   const inside = insideRefusal(facts)
@@ -282,35 +293,67 @@ function fixedByDns(facts: WayFacts): Judgement | undefined {
   const {dns} = facts.cluster
   const own = namesOfWay(facts)
   if (own.length === 0 || facts.state === undefined) return undefined
-  const led = own.filter((entry) => isProxy(facts, dns.leadsTo(entry.name)))
-  if (led.length === 0) return undefined
+  const rewritten = own.filter((entry) => dns.leadsTo(entry.name) !== undefined)
+  if (rewritten.length === 0) return undefined
   const ground: Ground = {grade: 'source', source: 'https://coredns.io/plugins/rewrite/'}
-  const {nodeLocal, bypassed} = facts.cluster.dns
-  if (nodeLocal !== undefined && bypassed)
-    return judge(
-      'broken',
-      'receiver',
-      `names are rewritten in CoreDNS, and ${nodeLocal.daemonSet} answers pods without asking it`,
-      [ground],
+  const {nodeLocal, bypassed} = dns
+  if (nodeLocal !== undefined && bypassed && facts.state.asks === 'yes') {
+    return because(
+      'dns-fix-partial',
+      judge(
+        'broken',
+        'receiver',
+        `names are rewritten in CoreDNS, and ${nodeLocal.daemonSet} answers pods without asking it`,
+        [ground],
+      ),
     )
-  if (facts.state.asks === 'no')
-    return judge(
-      'broken',
-      'receiver',
-      'cluster DNS leads pods to a proxy that adds a PROXY header, which the receiver takes for a request',
-      [ground],
+  }
+  const dead = rewritten.filter((entry) => !isProxy(facts, dns.leadsTo(entry.name)))
+  if (dead.length > 0) {
+    const target = dns.leadsTo(dead[0]?.name ?? '') ?? ''
+    const gone = isGone(facts, target)
+    return because(
+      gone ? 'dns-dangling' : 'dns-fix-partial',
+      judge(
+        dead.length === own.length ? 'broken' : 'half-broken',
+        'receiver',
+        `cluster DNS leads pods to ${target}, ${gone ? 'which does not exist' : 'which has no ready pod'}`,
+        [ground],
+      ),
     )
-  if (led.length === own.length)
+  }
+  if (facts.state.asks === 'no') {
+    return because(
+      'injector-without-receiver',
+      judge(
+        'broken',
+        'receiver',
+        'cluster DNS leads pods to a proxy that adds a PROXY header, which the receiver takes for a request',
+        [{...ground, grade: 'inferred'}],
+      ),
+    )
+  }
+  if (rewritten.length === own.length)
     return judge('fine', 'none', 'cluster DNS leads pods to a proxy that adds the header', [ground])
-  return judge(
-    'half-broken',
-    'receiver',
-    `cluster DNS leads pods to a proxy for some names only, not for ${own
-      .filter((entry) => !led.includes(entry))
-      .map((entry) => entry.name)
-      .slice(0, 3)
-      .join(', ')}`,
-    [ground],
+  const missing = own.filter((entry) => !rewritten.includes(entry)).map((entry) => entry.name)
+  return because(
+    'dns-fix-partial',
+    judge(
+      'half-broken',
+      'receiver',
+      `cluster DNS leads pods to a proxy for some names only, not for ${missing.slice(0, 3).join(', ')}`,
+      [ground],
+    ),
+  )
+}
+
+/** Services were read, and this one is not among them. */
+function isGone(facts: WayFacts, target: string): boolean {
+  const [namespace, name = ''] = target.split('/')
+  const {index} = facts.cluster
+  return (
+    index.get('Service', namespace, name, '') === undefined &&
+    ['complete', 'absent'].includes(index.state('Service', namespace, name, ''))
   )
 }
 

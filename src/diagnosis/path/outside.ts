@@ -1,6 +1,6 @@
 import {shared} from '../../platforms/sources.ts'
 import {isSending, outerCheck, type WayFacts} from './facts.ts'
-import {isListed, outsidePeers} from './peers.ts'
+import {isListed, outsidePeers, unreadableRanges} from './peers.ts'
 import {plainWay} from './plain-way.ts'
 import {because, judge, type Ground, type Judgement} from './verdict.ts'
 
@@ -17,7 +17,10 @@ export function judgeOutside(facts: WayFacts): Judgement {
     case 'no':
       return notAsking(facts, grounds)
     case 'some':
-      return judge('half-broken', 'receiver', 'some pods of the receiver ask for PROXY and some do not', grounds)
+      return because(
+        'pods-differ',
+        judge('half-broken', 'receiver', 'some pods of the receiver ask for PROXY and some do not', grounds),
+      )
     case 'unknown':
       return unseenReceiver(facts, grounds)
   }
@@ -26,6 +29,25 @@ export function judgeOutside(facts: WayFacts): Judgement {
 /** Cases in which it does not matter what the receiver does. */
 function beforeAnyConnection(facts: WayFacts): Judgement | undefined {
   const {row} = facts.balancer
+  if (facts.noEndpoints)
+    return because(
+      'no-endpoints',
+      judge('broken', 'service-proxy', 'no pod stands behind the Service: nobody gets in', [
+        {grade: 'source', source: shared.virtualIps},
+      ]),
+    )
+  if (!['Cluster', 'Local'].includes(facts.policy)) {
+    return because(
+      'unknown-value',
+      judge(
+        'unknown',
+        'unknown',
+        `externalTrafficPolicy ${facts.policy} is not known`,
+        [{grade: 'unconfirmed', source: shared.virtualIps}],
+        'the documentation of this version of Kubernetes, and a request from a known address',
+      ),
+    )
+  }
   if (facts.protocol !== 'TCP') {
     // PROXY is for TCP here: what reaches a UDP port is what the network leaves of the address
     return plainWay(facts)
@@ -204,19 +226,76 @@ function carried(facts: WayFacts, grounds: readonly Ground[]): Judgement {
         grounds,
       ),
     )
-  if (listed === undefined && trust.kind === 'unknown')
+  const words = unreadableRanges(trust)
+  if (words.length > 0) {
+    return because(
+      'unknown-value',
+      judge(
+        'depends',
+        'unknown',
+        `${trust.kind === 'ranges' ? trust.key : 'the trust list'} holds what is no range: ${words.join(', ')}`,
+        [...grounds, {grade: 'unconfirmed', source: shared.unread}],
+        'the configuration that a pod of the receiver really runs with (set_real_ip_from in nginx.conf)',
+      ),
+    )
+  }
+  if (listed === undefined) {
     return judge(
       'depends',
       'unknown',
-      `whether ${title} believes the header cannot be seen`,
+      `${title} believes the header from listed peers only, and the addresses of what connects stand nowhere in the cluster`,
       grounds,
-      `read ${trust.key}`,
+      "the balancer's own addresses (its subnet) against the list, or the address in the log for a known client",
     )
+  }
+  const passed = passedOn(facts, grounds)
+  if (passed !== undefined) return passed
+  if (
+    facts.door === 'balancer' &&
+    facts.state?.withoutHeader === 'refused' &&
+    facts.entries.some((entry) => entry.external === true)
+  ) {
+    const addresses = facts.entries.flatMap((entry) => (entry.external === true ? (entry.ip ?? []) : []))
+    return because(
+      'sender-unseen',
+      judge(
+        'depends',
+        'unknown',
+        `the balancer sends the header; whether what answers on ${addresses.join(', ')} does cannot be seen`,
+        grounds,
+        `what answers on ${addresses.join(', ')} outside, and whether it sends PROXY`,
+      ),
+    )
+  }
   return judge(
     'fine',
     'none',
     `the PROXY header of ${facts.balancer.row?.title ?? 'the balancer'} carries the address past every translation`,
     grounds,
+  )
+}
+
+/** A TCP service of ingress-nginx is a connection of its own: the application sees the controller unless PROXY is passed on. */
+function passedOn(facts: WayFacts, grounds: readonly Ground[]): Judgement | undefined {
+  const tcp = facts.state?.tcpService
+  if (tcp === undefined) return undefined
+  const name = `${tcp.namespace}/${tcp.service}:${tcp.port}`
+  if (tcp.encodes)
+    return judge(
+      'depends',
+      'unknown',
+      `PROXY is passed on to ${name}: whether that reads it cannot be seen`,
+      grounds,
+      `whether ${name} is told to expect PROXY`,
+    )
+  return because(
+    'not-passed-on',
+    judge(
+      'broken',
+      'receiver',
+      `the controller opens a connection of its own to ${name}, which sees the controller`,
+      grounds,
+    ),
   )
 }
 
@@ -258,6 +337,10 @@ function notAsking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
     )
   }
   const plain = plainWay(facts, grounds)
+  if (plain.lost !== 'balancer' && plain.lost !== 'service-proxy') {
+    const passed = passedOn(facts, grounds)
+    if (passed !== undefined) return passed
+  }
   if (facts.state?.loopback !== true || plain.lost === 'balancer' || plain.lost === 'service-proxy') return plain
   return because(
     'loopback',

@@ -34,13 +34,19 @@ function firstOf(range: string): string {
   return range.split('/')[0] ?? ''
 }
 
+/** Does a list hold something that is no range? */
+export function unreadableRanges(trust: Trust): string[] {
+  return trust.kind === 'ranges' ? trust.ranges.filter((one) => one !== 'unix:' && readRange(one) === undefined) : []
+}
+
 /** Are these peers in a list? `some` where only part of them is; undefined where it cannot be told. */
 export function isListed(trust: Trust, peers: Peers | undefined): 'all' | 'some' | 'none' | undefined {
   if (trust.kind === 'anyone') return 'all'
   if (trust.kind === 'nobody') return 'none'
   if (trust.kind === 'unknown') return undefined
   const ranges = trust.ranges.map(readRange).filter((range): range is AddressRange => range !== undefined)
-  const readable = ranges.length === trust.ranges.length
+  // what the receiver makes of a list with a word in it is not known
+  if (ranges.length !== trust.ranges.filter((one) => one !== 'unix:').length) return undefined
   if (ranges.some((range) => range.bits === 0 && range.bytes.length === 4)) {
     const addresses = peers?.addresses ?? []
     const covered = addresses.filter((address) => !address.includes(':'))
@@ -49,6 +55,5 @@ export function isListed(trust: Trust, peers: Peers | undefined): 'all' | 'some'
   if (peers === undefined || peers.addresses.length === 0) return undefined
   const inside = peers.addresses.filter((address) => isInRanges(ranges, address)).length
   if (inside === peers.addresses.length) return 'all'
-  if (!readable) return undefined
   return inside === 0 ? 'none' : 'some'
 }

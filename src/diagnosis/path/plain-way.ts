@@ -24,14 +24,14 @@ export function plainWay(facts: WayFacts, before: readonly Ground[] = []): Judge
   if (atBalancer.loses === 'always')
     return judge('broken', 'balancer', atBalancer.why, [...grounds, atBalancer.ground], atBalancer.check)
   if (atNode.loses === 'always') return judge('broken', 'service-proxy', atNode.why, [...grounds, atNode.ground])
+  if (atNode.loses === 'sometimes')
+    return judge('half-broken', 'service-proxy', atNode.why, [...grounds, atNode.ground])
   if (atBalancer.loses === 'unknown')
     return judge('depends', 'unknown', atBalancer.why, [...grounds, atBalancer.ground], atBalancer.check ?? look)
   if (atBalancer.loses === 'sometimes')
     return judge('half-broken', 'balancer', atBalancer.why, [...grounds, atBalancer.ground])
   if (atNode.loses === 'unknown')
     return judge('depends', 'unknown', atNode.why, [...grounds, atNode.ground], atNode.check ?? look)
-  if (atNode.loses === 'sometimes')
-    return judge('half-broken', 'service-proxy', atNode.why, [...grounds, atNode.ground])
   return judge('fine', 'none', atNode.why, [...grounds, atBalancer.ground, atNode.ground])
 }
 
@@ -70,7 +70,7 @@ export function balancerHop(facts: WayFacts): HopLoss {
       ground: {grade: 'source', source: shared.virtualIps},
       check: outerCheck,
     }
-  if (facts.door !== 'balancer')
+  if (facts.door !== 'balancer' && row === undefined)
     return {
       loses: 'unknown',
       why: 'the node keeps the address; a proxy in front of it would show its own, and nothing in the cluster tells',

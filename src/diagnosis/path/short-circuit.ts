@@ -13,7 +13,9 @@ export interface ShortCircuit {
 
 /** One answer for each entry of a way in (platforms.md 0.2, 0.3, 3.2). */
 export function shortCircuits(facts: WayFacts): ShortCircuit[] {
-  return facts.entries.map((entry) => of(entry, facts))
+  const addresses = facts.entries.filter((entry) => entry.ip !== undefined)
+  // a host name beside an address changes nothing: whoever gets the address is short-circuited
+  return (addresses.length > 0 ? addresses : facts.entries).map((entry) => of(entry, facts))
 }
 
 function of(entry: Entry, facts: WayFacts): ShortCircuit {

@@ -28,6 +28,13 @@ export type Cause =
   | 'short-circuit'
   | 'self-call'
   | 'contradiction'
+  | 'not-passed-on'
+  | 'no-endpoints'
+  | 'pods-differ'
+  | 'dns-fix-partial'
+  | 'dns-dangling'
+  | 'injector-without-receiver'
+  | 'unknown-value'
 
 /** A verdict with the hop that loses the address. */
 export interface Judgement extends Verdict {

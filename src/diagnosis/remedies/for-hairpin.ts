@@ -2,7 +2,7 @@ import type {Remedy} from '../../model/doctor.ts'
 import {advice} from '../checks/check.ts'
 import type {JudgedWay} from '../judged-way.ts'
 import type {WayFacts} from '../path/facts.ts'
-import {controllerWrites} from '../path/short-circuit.ts'
+import {controllerWrites, shortCircuits} from '../path/short-circuit.ts'
 import {ask, forOutside, proxy} from './for-outside.ts'
 
 /** What lets pods call the public name: cheapest first. The cloud's own ways come before a proxy and DNS. */
@@ -13,18 +13,17 @@ export function forHairpin(way: JudgedWay): Remedy[] {
       ? ask(hairpin.check)
       : [{...proxy(facts), why: 'PROXY with preserve_client_ip off: source and destination differ again'}]
   if (hairpin.verdict === 'depends' || hairpin.verdict === 'unknown') return ask(hairpin.check)
-  if (
-    hairpin.cause === 'receiver-without-sender' ||
-    hairpin.cause === 'ipmode-on-announced' ||
-    hairpin.cause === 'sender-without-receiver'
-  )
-    return forOutside(way)
+  if (hairpin.cause === 'dns-fix-partial') return proxyAndDns(way)
+  if (hairpin.cause !== undefined && hairpin.cause !== 'short-circuit') return forOutside({...way, outside: hairpin})
   return [...ofThePlatform(facts), ...tolerant(facts), ...proxyAndDns(way)]
 }
 
 function ofThePlatform(facts: WayFacts): Remedy[] {
   const {row} = facts.balancer
   if (row === undefined || row.place !== 'cloud' || facts.door !== 'balancer') return []
+  // addresses of externalIPs have no ipMode, and no status to leave
+  const left = shortCircuits(facts).filter(({taken}) => taken !== false)
+  if (left.length > 0 && left.every(({entry}) => entry.external === true)) return []
   const honours = facts.cluster.plane.honoursIpMode.value !== false
   return honours ? [...ipMode(facts), ...hostname(facts)] : [...hostname(facts), ...dataPlane(facts)]
 }
@@ -48,7 +47,7 @@ function ipMode(facts: WayFacts): Remedy[] {
   return [
     advice(
       'ipMode',
-      2,
+      1,
       old || shape.since === undefined
         ? `upgrade the cloud controller to v${shape.since ?? ''} or later: it sets ipMode Proxy by itself`
         : `let the cloud controller set ipMode Proxy on every address: v${shape.since} or later, PROXY switched by the annotation of the Service`,

@@ -21,6 +21,38 @@ export function forOutside(way: JudgedWay): Remedy[] {
       return [secondController()]
     case 'ipmode-on-announced':
       return [vip(facts)]
+    case 'no-endpoints':
+      return [advice('endpoints', 1, 'run pods that the selector of the Service takes', 'nobody stands behind it')]
+    case 'pods-differ':
+      return [receiverOn(facts)]
+    case 'not-passed-on':
+      return [
+        advice(
+          'pass-proxy-on',
+          2,
+          'a second :PROXY in the value of the tcp-services ConfigMap, if the application can read it',
+          'the controller then writes the header on its own connection',
+        ),
+      ]
+    case 'injector-without-receiver':
+      return [
+        advice(
+          'addon-off',
+          2,
+          'take the injector out of cluster DNS: kubectl srcip coredns clean, or switch its add-on off',
+          'nobody reads the header it adds',
+        ),
+        receiverOn(facts),
+      ]
+    case 'dns-dangling':
+      return [
+        command(
+          'cleanup',
+          1,
+          'kubectl srcip cleanup',
+          'takes the left-over lines out in one write, and proves it on every CoreDNS pod',
+        ),
+      ]
     case 'header-version':
       return [
         advice('sender-on', 2, `switch ${balancer(facts)} to version 1 of the header`, 'this port reads no other'),
@@ -38,6 +70,15 @@ function lostOnTheWay({facts, outside}: JudgedWay): Remedy[] {
   if (row?.id === 'aws-lbc' && facts.plain?.direct === true && atBalancer.loses === 'always') {
     return [preserve(), proxy(facts), ...trustedHeader(facts)]
   }
+  if (row?.id === 'cozystack-host')
+    return [
+      advice(
+        'other-exposure',
+        2,
+        'exposeMethod LoadBalancer for the ingress of this tenant',
+        'it then has a balancer of its own',
+      ),
+    ]
   if (row?.id === 'oracle' && fromBalancer)
     return [local(facts, 1), ...(row.proxy.value.length > 0 ? [proxy(facts)] : [])]
   if (fromBalancer) return [proxy(facts), ...trustedHeader(facts)]
@@ -201,8 +242,8 @@ function local(facts: WayFacts, cost: number): Remedy {
 
 function everyNode(facts: WayFacts): Remedy {
   return advice(
-    'every-node',
-    2,
+    'pod-on-each-node',
+    1,
     `run a pod of ${facts.receiver.row?.title ?? 'the receiver'} on every node (DaemonSet), or let the name point only at nodes that have one`,
     'nodes without a pod drop the connection',
   )

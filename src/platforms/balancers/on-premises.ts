@@ -120,6 +120,26 @@ export const onPremises: readonly BalancerRow[] = [
     ],
   },
   {
+    id: 'cozystack-host',
+    title: 'the ingress of the Cozystack host',
+    place: 'outside',
+    family: 'cozystack-host',
+    match: {annotations: []},
+    proxy: inferred([], at('cozystack/cozystack', 'packages/apps/kubernetes/values.yaml')),
+    plain: inferred('translated', at('cozystack/cozystack', 'packages/apps/kubernetes/values.yaml')),
+    status: {
+      off: unconfirmed(shapes.unknown, shared.unread, 'nothing in the tenant tells'),
+      on: unconfirmed(shapes.unknown, shared.unread, 'nothing in the tenant tells'),
+    },
+    rebuilt: said(false, at('cozystack/cozystack', 'packages/apps/kubernetes/values.yaml')),
+    traps: [
+      inferred(
+        'sends no PROXY to passthrough backends nor on HTTP',
+        at('kubernetes/ingress-nginx', 'internal/ingress/controller/nginx.go'),
+      ),
+    ],
+  },
+  {
     id: 'outer-proxy',
     title: 'a proxy outside of the cluster (HAProxy, nginx, F5)',
     place: 'outside',

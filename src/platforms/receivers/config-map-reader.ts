@@ -77,7 +77,16 @@ export function readConfigMapSetting(
     const on = value !== undefined && value.trim() !== ''
     return {asks: on ? 'yes' : 'no', seen, trust: trustFrom(rule, value)}
   }
-  const on = value !== undefined && /^(?:true|1|t|yes)$/i.test(value.trim())
+  const on = value !== undefined && /^(?:true|1|t)$/i.test(value.trim())
+  if (value !== undefined && !on && !/^(?:false|0|f|)$/i.test(value.trim())) {
+    return {
+      asks: 'unknown',
+      seen,
+      grade: 'unconfirmed',
+      check: 'the configuration that a pod really runs with (nginx.conf: listen … proxy_protocol or not)',
+      notes: [`${key}: ${value} is neither true nor false`],
+    }
+  }
   const trustKey = rule.kind === 'ranges' ? rule.key : ''
   const list = config.data[trustKey]
   if (on && list !== undefined) seen.push({object: seen[0]!.object, field: `data.${trustKey}`, value: list})

@@ -20,7 +20,26 @@ export function readReceiver(
   port: number,
 ): ReceiverState | undefined {
   const question = questionFor(index, service, receiver, port)
-  return question === undefined ? undefined : stateOf(question.row, readTcpService(question) ?? read(question))
+  if (question === undefined) return undefined
+  // pods of one Service may run with different arguments, as in a rollout that got stuck
+  const kinds = new Map(question.runners.map((runner) => [argumentsOf(runner), runner]))
+  if (kinds.size < 2) return stateOf(question.row, readOne(question))
+  const states = [...kinds.values()].map((runner) => stateOf(question.row, readOne({...question, runners: [runner]})))
+  const [first] = states
+  const differ = states.some((state) => state.asks !== first?.asks)
+  return differ && first !== undefined ? {...first, asks: 'some', seen: states.flatMap((state) => state.seen)} : first
+}
+
+function readOne(question: ReceiverQuestion): Found {
+  return readTcpService(question) ?? read(question)
+}
+
+/** What tells pods of one Service apart, as far as a setting goes. */
+function argumentsOf(runner: Runner): string {
+  return JSON.stringify([
+    runner.spec.containers.map((container) => [container.command, container.args, container.env]),
+    runner.annotations['proxy.istio.io/config'],
+  ])
 }
 
 /** What a reader needs to know of one port; undefined when no known receiver stands there. */
@@ -104,6 +123,7 @@ function stateOf(row: ReceiverRow, found: Found): ReceiverState {
     whenOn: found.whenOn ?? {},
     ...(found.forwarded === undefined ? {} : {forwarded: found.forwarded}),
     loopback: found.loopback ?? false,
+    ...(found.tcpService === undefined ? {} : {tcpService: found.tcpService}),
     notes: found.notes ?? [],
   }
 }

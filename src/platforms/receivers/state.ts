@@ -2,6 +2,7 @@ import type {Grade} from '../../model/doctor.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
 import type {Runner} from '../workloads.ts'
+import type {TcpService} from './tcp-services.ts'
 import type {RecognisedReceiver} from './recognise.ts'
 import type {ReceiverRow, TrustRule, WithoutHeader} from './row.ts'
 
@@ -36,6 +37,8 @@ export interface ReceiverState {
   readonly forwarded?: Trust
   /** The receiver itself shows another address than that of the connection while PROXY is off. */
   readonly loopback: boolean
+  /** The port is a TCP service of ingress-nginx: a connection of its own to something else. */
+  readonly tcpService?: TcpService
   /** Things to say whatever the verdict is: keys that do nothing, another ConfigMap than the one that looks like it. */
   readonly notes: readonly string[]
 }
@@ -70,6 +73,7 @@ export interface Found {
   readonly whenOn?: Pick<Found, 'withoutHeader' | 'versions' | 'trust'>
   readonly forwarded?: Trust
   readonly loopback?: boolean
+  readonly tcpService?: TcpService
   readonly notes?: readonly string[]
 }
 

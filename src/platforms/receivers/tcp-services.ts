@@ -45,6 +45,7 @@ export function readTcpService(question: ReceiverQuestion): Found | undefined {
       realIp && list !== undefined
         ? {kind: 'ranges', ranges: list.split(/[\s,]+/).filter(Boolean), byDefault: false, key: 'proxy-real-ip-cidr'}
         : {kind: 'anyone'},
+    tcpService: service,
     notes: [
       service.encodes
         ? `passes PROXY on: ${service.namespace}/${service.service}:${service.port} must read it`
