@@ -1,10 +1,17 @@
 import {defineConfig} from 'vitest/config'
+import {seedFrom} from './test/support/property-seed.ts'
 
 /** Real parts need time to start; unit tests do not get that excuse. */
 const minutes = 60_000
 
+/** Everything that draws takes this seed, in every test file; see docs/development.md. */
+const seed = seedFrom(process.env['SRCIP_SEED'])
+process.env['SRCIP_SEED'] = String(seed)
+console.error(`SRCIP_SEED=${seed}`)
+
 export default defineConfig({
   test: {
+    setupFiles: ['test/support/fixed-seed.ts'],
     disableConsoleIntercept: true,
     pool: 'forks',
     reporters: ['default'],

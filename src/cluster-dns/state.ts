@@ -61,7 +61,8 @@ function filesOf(location: DnsLocation): Map<string, Uint8Array> {
 }
 
 /**
- * Directories whose every file is known: those that ConfigMaps fill, and the directories of imports that lie below one without
+ * Directories whose every file is known: those that ConfigMaps fill, each with the folder `..data` that kubelet keeps in it (it
+ * makes `import custom/*` an error, and a malformed pattern one even while the ConfigMap is empty), and the directories of imports that lie below one without
  * a mount of their own, which do not exist (an optional volume that a platform leaves out).
  */
 function knownDirectories(location: DnsLocation, files: ReadonlyMap<string, Uint8Array>): Set<string> {
@@ -78,7 +79,7 @@ function knownDirectories(location: DnsLocation, files: ReadonlyMap<string, Uint
       Math.max(-1, ...paths.filter((path) => covers(path, directory)).map((path) => path.length))
     return deepest(whole) > deepest(location.opaqueMounts)
   })
-  return new Set([...whole, ...missing])
+  return new Set([...whole, ...whole.map((path) => posix.join(path, '..data')), ...missing])
 }
 
 /** What the parser may take for set, unset and unknown. */

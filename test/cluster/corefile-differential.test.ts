@@ -1,10 +1,12 @@
 import {afterAll, expect, test} from 'vitest'
 import {corefileCase, type CorefileCase} from '../support/corefile-generator.ts'
 import {askGoParser, caseFolder, leavesFolder, ourAnswer, parseCase} from '../support/caddyfile-parser.ts'
+import {importedFiles, importPatterns, outcomeOf} from '../support/import-patterns.ts'
+import {propertySeed} from '../support/property-seed.ts'
 import {describeWithParts} from './bed/suite.ts'
 
-/** SRCIP_SEED and SRCIP_CASES replay or shorten a run: the printed seed gives the same inputs again. */
-const seed = Number(process.env['SRCIP_SEED'] ?? Date.now() % 2 ** 31)
+/** SRCIP_SEED and SRCIP_CASES replay, vary or shorten a run: the printed seed gives the same inputs again. */
+const seed = propertySeed
 const total = Number(process.env['SRCIP_CASES'] ?? 50_000)
 const batch = 5_000
 
@@ -68,6 +70,21 @@ await describeWithParts('the parser of CoreDNS', ['caddyfile'], (parts) => {
     console.log(`corefile differential: seed ${seed} ${JSON.stringify(counts)}`)
     expect(counts.accepted / counts.cases).toBeGreaterThan(0.3)
     expect(counts.cycles + counts.outside).toBeLessThan(total / 1000 + 1)
+  })
+
+  test('reads import patterns as ours does', () => {
+    const files = new Map(Object.entries(importedFiles).map(([path, content]) => [path, text.encode(content)]))
+    const asked = importPatterns.map(({pattern}): CorefileCase => ({
+      corefile: text.encode(`. {\n import ${pattern}\n}\n`),
+      files,
+      env: new Map(),
+      checked: false,
+      origin: 'grammar',
+    }))
+    const answers = askGoParser(parts.caddyfile, asked, folder.root)
+    const outcomes = answers.map(({blocks, error}) => outcomeOf(error, Object.keys(blocks[0]?.tokens ?? {})))
+    expect(outcomes).toEqual(importPatterns.map(({outcome}) => outcome))
+    expect(asked.map((one) => ourAnswer(parseCase(one, folder.root)))).toEqual(answers)
   })
 
   const cycles: Readonly<Record<string, {main: string; files?: Record<string, string>}>> = {

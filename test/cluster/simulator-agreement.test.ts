@@ -11,14 +11,15 @@ import {
   type WireReply,
 } from '../support/dns-exchange.ts'
 import {startLiveCluster} from '../support/live-cluster.ts'
+import {propertySeed} from '../support/property-seed.ts'
 import {cluster, simulatorCase, type SimulatorCase} from '../support/simulator-cases.ts'
 import {upstreamPacket, upstreamSays} from '../support/upstream-zone.ts'
 import {API_SERVER_PARTS, type ApiServer} from './bed/index.ts'
 import {stateFolder, type StateFolder} from './bed/state-folder.ts'
 import {describeWithParts} from './bed/suite.ts'
 
-/** SRCIP_SEED and SRCIP_CASES replay or shorten a run: the printed seed gives the same cases again. */
-const seed = Number(process.env['SRCIP_SEED'] ?? Date.now() % 2 ** 31)
+/** SRCIP_SEED and SRCIP_CASES replay, vary or shorten a run: the printed seed gives the same cases again. */
+const seed = propertySeed
 const wanted = Number(process.env['SRCIP_CASES'] ?? 2000)
 /** Questions a Corefile is asked, and Corefiles that share a process (each on a port of its own). */
 const questionsEach = 10

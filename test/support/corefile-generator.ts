@@ -144,12 +144,56 @@ const badBytes = [
   [0x80],
 ]
 
+/** Paths and patterns in every state of repair: wildcards, escapes and open classes in names and folders, odd slashes. */
+function importPattern(random: Random): string {
+  const folder = random.pick([
+    'lib',
+    'lib',
+    'custom',
+    'custom',
+    'l?b',
+    '*',
+    'missing',
+    '',
+    'lib/..',
+    'missing/..',
+    'li\\b',
+  ])
+  const pieces = [
+    'a',
+    '.part',
+    'x',
+    '.override',
+    '*',
+    '*',
+    '?',
+    '\\',
+    '\\a',
+    '\\*',
+    '\\[',
+    '[',
+    ']',
+    '^',
+    '-',
+    '/',
+    '/.',
+    'é',
+  ]
+  let name = random.pick(['', 'a.part', 'x.override', '*.override', '?.part', '10.override'])
+  for (let left = random.below(4); left > 0; left--) {
+    const at = random.below(name.length + 1)
+    name = name.slice(0, at) + random.pick(pieces) + name.slice(at)
+  }
+  return `${random.chance(0.3) ? '{$HERE}/' : ''}${folder}${folder === '' ? '' : random.pick(['/', '/', '/', '//', '/./'])}${name}`
+}
+
 /** A file from the grammar: mostly right, with snippets, imports, environment and comments. */
 function fromGrammar(random: Random): CorefileCase {
   const files = new Map<string, Uint8Array>()
   const snippets: string[] = []
   const lines: string[] = []
   const imports = (): string => {
+    if (random.chance(0.15)) return `import ${importPattern(random)}`
     const names = [
       ...snippets,
       ...files.keys(),

@@ -1,5 +1,5 @@
+import {badPattern, cleanPath, globPaths, type GlobTree} from './glob.ts'
 import {lex} from './lexer.ts'
-import {compareBytewise} from './runes.ts'
 import type {LexProblem, Token} from './types.ts'
 
 /** What an import pattern stands for. */
@@ -59,31 +59,27 @@ export class ImportFiles {
         text: `Glob pattern may only contain one wildcard (*), but has others: ${pattern}`,
       }
     }
-    if (pattern.includes('[') || endsInLoneBackslash(pattern)) {
+    const paths = globPaths(pattern, this.tree)
+    if (paths === badPattern) {
       return {kind: 'error', pattern, text: `Failed to use import pattern ${argument}: syntax error in pattern`}
     }
-    const paths = this.glob(pattern)
     if (paths.length > 0) return {kind: 'files', pattern, paths}
     if (this.complete && !this.complete.has(directoryOf(cleanPath(pattern)))) return {kind: 'unknown', pattern}
     return {kind: 'none', pattern, glob: isGlob(pattern)}
   }
 
-  private glob(pattern: string): string[] {
-    if (!hasMeta(pattern)) return this.exists(cleanPath(pattern)) ? [pattern] : []
-    const slash = pattern.lastIndexOf('/')
-    const parent = slash <= 0 ? '/' : pattern.slice(0, slash)
-    const parents = hasMeta(parent) ? this.glob(parent) : [parent]
-    const matches = segmentMatcher(pattern.slice(slash + 1))
-    const found: string[] = []
-    for (const one of parents) {
-      const names = [...(this.entries.get(cleanPath(one)) ?? [])].filter(matches).sort(compareBytewise)
-      for (const name of names) found.push(cleanPath(`${one}/${name}`))
-    }
-    return found
+  /** As the operating system walks a path: every part before the last slash is a directory that is there. */
+  private readonly tree: GlobTree = {
+    exists: (path) => this.reaches(path) && (this.files.has(cleanPath(path)) || this.entries.has(cleanPath(path))),
+    names: (path) => (this.reaches(path) ? this.entries.get(cleanPath(path)) : undefined),
   }
 
-  private exists(path: string): boolean {
-    return this.files.has(path) || this.entries.has(path)
+  private reaches(path: string): boolean {
+    if (path === cleanPath(path)) return true
+    for (let slash = path.indexOf('/', 1); slash !== -1; slash = path.indexOf('/', slash + 1)) {
+      if (!this.entries.has(cleanPath(path.slice(0, slash)))) return false
+    }
+    return true
   }
 
   /** Tokens of one file, each carrying its absolute path; undefined when the path is a directory. */
@@ -115,57 +111,10 @@ function count(text: string, character: string): number {
   return text.split(character).length - 1
 }
 
-function hasMeta(pattern: string): boolean {
-  return /[*?[\\]/.test(pattern)
-}
-
-function endsInLoneBackslash(pattern: string): boolean {
-  let slashes = 0
-  while (pattern.charAt(pattern.length - 1 - slashes) === '\\') slashes++
-  return slashes % 2 === 1
-}
-
-/** Matches one path segment: `*` any run, `?` one character, `\x` the character itself. */
-function segmentMatcher(pattern: string): (name: string) => boolean {
-  const parts: (string | '*' | '?')[] = []
-  const wild: boolean[] = []
-  const characters = [...pattern]
-  for (let at = 0; at < characters.length; at++) {
-    const character = characters[at] as string
-    const escaped = character === '\\'
-    parts.push(escaped ? (characters[++at] as string) : character)
-    wild.push(!escaped && (character === '*' || character === '?'))
-  }
-  return (name) => matchSegment(parts, wild, [...name])
-}
-
-/** At most one `*` can occur, so the text before and behind it decides. */
-function matchSegment(parts: readonly string[], wild: readonly boolean[], name: readonly string[]): boolean {
-  const star = parts.findIndex((part, index) => wild[index] && part === '*')
-  const same = (part: number, at: number): boolean =>
-    at >= 0 && at < name.length && (wild[part] ? parts[part] === '?' : parts[part] === name[at])
-  if (star === -1) return parts.length === name.length && parts.every((_, index) => same(index, index))
-  const behind = parts.length - star - 1
-  if (name.length < star + behind) return false
-  for (let index = 0; index < star; index++) if (!same(index, index)) return false
-  for (let index = 1; index <= behind; index++) if (!same(parts.length - index, name.length - index)) return false
-  return true
-}
-
 /** Directory of an absolute path. */
 export function directoryOf(path: string): string {
   const slash = path.lastIndexOf('/')
   return slash <= 0 ? '/' : path.slice(0, slash)
-}
-
-/** Lexically cleaned absolute path: no `.`, `..`, doubled or final slashes. */
-function cleanPath(path: string): string {
-  const parts: string[] = []
-  for (const part of path.split('/')) {
-    if (part === '..') parts.pop()
-    else if (part !== '' && part !== '.') parts.push(part)
-  }
-  return `/${parts.join('/')}`
 }
 
 /** `path` made absolute and clean. */

@@ -35,7 +35,7 @@ function keyFor(use: ImportUse, mounts: readonly ConfigMount[], stem: string): O
 
 /** `*.override` gives `srcip.override`; a pattern without `*`, or a bare `*` (which meets the directory `..data`), gives none. */
 function keyOfPattern(pattern: string, stem: string): string | undefined {
-  if (!pattern.includes('*') || pattern === '*' || pattern.includes('?')) return undefined
+  if (!pattern.includes('*') || pattern === '*' || /[?\\]/.test(pattern)) return undefined
   return pattern.replace('*', stem)
 }
 

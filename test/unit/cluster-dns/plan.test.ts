@@ -227,6 +227,16 @@ describe('where the rules go (B18)', () => {
     ])
   })
 
+  it('a malformed pattern is refused even while its ConfigMap is empty: kubelet keeps a folder in every volume', () => {
+    const map = b18('k3s.yaml')
+    const text = (map['data'] as {Corefile: string}).Corefile
+    const broken = {...map, data: {Corefile: text.replace('*.override', '*.override\\')}}
+    expect(plan(dnsWith(broken, custom, configMap('coredns-custom', {}))).document).toMatchObject({
+      exitCode: 32,
+      refused: [{name: '*', code: 'DoesNotParse', reason: expect.stringContaining('syntax error in pattern')}],
+    })
+  })
+
   it('clean takes the key out again, never the ConfigMap', () => {
     const key = configMap('coredns-custom', {
       'srcip.override': 'rewrite name exact shop.example.org srcip-proxy.srcip.svc.cluster.local.\n',

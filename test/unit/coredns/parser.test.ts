@@ -1,4 +1,5 @@
 import {describe, expect, test} from 'vitest'
+import {importedFiles, importPatterns, outcomeOf} from '../../support/import-patterns.ts'
 import {parseCorefile, parseVersion, sameLine, type ParseOptions} from '../../../plugins/coredns/src/index.ts'
 
 const encoder = new TextEncoder()
@@ -105,6 +106,18 @@ describe('imports', () => {
     const quoted = argument === '' ? '""' : argument
     const {error} = parse(`. {\n import ${quoted}\n}\n`, {files: files({'/etc/coredns/dir/f': ''})})
     expect(error?.message).toBe(`/etc/coredns/Corefile:2 - Error during parsing: ${message}`)
+  })
+
+  test.each(importPatterns)('the pattern $pattern is $outcome', ({pattern, outcome}) => {
+    const corefile = `. {\n import ${pattern.replace('{$HERE}', '/etc/coredns')}\n}\n`
+    const {error, blocks} = parse(corefile, {
+      directives: false,
+      directories: new Set(['/etc/coredns/custom', '/etc/coredns/lib']),
+      files: files(
+        Object.fromEntries(Object.entries(importedFiles).map(([path, text]) => [`/etc/coredns/${path}`, text])),
+      ),
+    })
+    expect(outcomeOf(error?.message, blocks[0]?.directives.map(({name}) => name) ?? [])).toBe(outcome)
   })
 
   test('an empty glob is a warning, and an unread one is unknown where the folder is not known', () => {

@@ -50,7 +50,7 @@ export function recordsOf(
     cluster.namespaces.includes(namespace) && (stanza.namespaces.length === 0 || stanza.namespaces.includes(namespace))
   if (!exposed) return 'missing'
   if (service === undefined) return stanza.pods === 'disabled' && parts.kind === 'pod' ? 'missing' : []
-  if (parts.kind === 'pod') return podRecords(stanza, cluster, name, namespace, service)
+  if (parts.kind === 'pod') return podRecords(stanza, cluster, namespace, service, zone)
   const live = cluster.services.find((candidate) => candidate.namespace === namespace && candidate.name === service)
   return live === undefined ? 'missing' : serviceRecords(stanza, run, live, parts, zone)
 }
@@ -75,9 +75,9 @@ function partsOf(name: string, zone: string): Parts | 'missing' | 'zone' {
 function podRecords(
   stanza: KubernetesStanza,
   cluster: LiveCluster,
-  name: string,
   namespace: string,
   pod: string,
+  zone: string,
 ): Records {
   if (stanza.pods === 'disabled') return 'missing'
   const four = pod.split('-').length === 4 && !pod.includes('--')
@@ -87,7 +87,9 @@ function podRecords(
     if (cluster.pods === undefined) throw new AnswerUnknown('the Pods of the cluster are not known here')
     if (!cluster.pods.some((live) => live.namespace === namespace && live.ip === ip)) return 'missing'
   }
-  return address === undefined ? 'missing' : [{host: address.text, family: address.family, port: 0, owner: name}]
+  if (address === undefined) return 'missing'
+  // Labels in front of a pod's name (up to two, as of an endpoint or a port) are read and forgotten.
+  return [{host: address.text, family: address.family, port: 0, owner: `${pod}.${namespace}.pod.${zone}`}]
 }
 
 function serviceRecords(stanza: KubernetesStanza, run: Run, live: LiveService, parts: Parts, zone: string): Records {
