@@ -1,6 +1,7 @@
 import {randomBytes} from 'node:crypto'
 import {lookup} from 'node:dns/promises'
 import {isIP} from 'node:net'
+import {plainAddress} from '../model/address.ts'
 import {SrcipError} from '../model/errors.ts'
 import {systemClock, type Clock} from './clock.ts'
 import type {EngineEvents, RelayEngine} from './engines/engine.ts'
@@ -190,9 +191,9 @@ async function metrics(
 
 /** Addresses of a host as the system's resolver gives them: search list and /etc/hosts included, as names of Services need them. */
 async function resolve(host: string): Promise<readonly string[]> {
-  if (isIP(host) !== 0) return [host]
-  const found = await lookup(host, {all: true, verbatim: true})
-  return found.map(({address}) => address)
+  const found = isIP(host) === 0 ? await lookup(host, {all: true, verbatim: true}) : [{address: host}]
+  // Plain forms only: ::ffff:10.0.0.1 is the same target as 10.0.0.1, and must be seen when it is this proxy.
+  return found.flatMap(({address}) => plainAddress(address) ?? [])
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -42,6 +42,8 @@ export interface Route {
 
 /** Milliseconds between two tries while the name does not resolve or has no answer. */
 const hurry = 1000
+/** Milliseconds without a probe that came back after which a target no longer counts as this proxy itself. */
+const loopMemory = 10_000
 /** Bare probes between two tries whether a plain endpoint takes headers meanwhile (a tolerant receiver answers either way). */
 const barePerHeader = 3
 
@@ -58,7 +60,9 @@ export class Target {
   readonly #probing = new Set<string>()
   #addresses: readonly string[] = []
   #resolveError: string | undefined = 'was not resolved yet'
-  readonly #loops = new Set<number>()
+  /** Ports that lead back here, with the moment in which that was seen last; Infinity where the addresses alone say it. */
+  readonly #loops = new Map<number, number>()
+  #resolution: Promise<void> | undefined
   #isStopped = false
   /** Number of the loops that count; earlier ones end. */
   #run = 0
@@ -74,7 +78,9 @@ export class Target {
   /** Resolves and probes once, then goes on by itself. */
   async start(): Promise<void> {
     const run = ++this.#run
-    await this.#resolveLoop(run)
+    const resolved = this.#resolveLoop(run)
+    // Addresses that are known are probed also while the resolver hangs: it may take half a minute to fail.
+    if (this.#addresses.length === 0) await resolved
     await this.#probeLoop(run)
   }
 
@@ -106,10 +112,23 @@ export class Target {
 
   /** A probe of this process came back to it through the port. */
   loopSeen(service: number): void {
-    if (!this.#loops.has(service))
-      this.#ports.log('loop', `port ${service}: the target ${this.#options.to} leads back to this proxy`)
-    this.#loops.add(service)
+    this.#markLoop(service, this.#ports.clock.now())
     this.#reroute()
+  }
+
+  #markLoop(service: number, seenAt: number): void {
+    const before = this.#loops.get(service)
+    if (before === undefined)
+      this.#ports.log('loop', `port ${service}: the target ${this.#options.to} leads back to this proxy`)
+    this.#loops.set(service, Math.max(seenAt, before ?? 0))
+  }
+
+  /** A Service may be mended without another address: probes that are answered, and none that came back for a while, end the mark. */
+  #forgetLoop({service}: PortSpec): void {
+    const seenAt = this.#loops.get(service)
+    if (seenAt === undefined || this.#ports.clock.now() - seenAt < loopMemory) return
+    this.#loops.delete(service)
+    this.#ports.log('loop', `port ${service}: the target ${this.#options.to} no longer leads back to this proxy`)
   }
 
   /** No address took a connection: resolve and probe soon instead of at the next turn. */
@@ -172,6 +191,15 @@ export class Target {
   }
 
   async #resolveLoop(run: number): Promise<void> {
+    // One question at a time: a resolver that hangs would otherwise fill the few threads that all of them share.
+    this.#resolution ??= this.#resolveOnce().finally(() => (this.#resolution = undefined))
+    await this.#resolution
+    const pause =
+      this.#resolveError === undefined ? this.#options.resolveInterval : Math.min(hurry, this.#options.resolveInterval)
+    this.#later(run, pause, () => void this.#resolveLoop(run))
+  }
+
+  async #resolveOnce(): Promise<void> {
     try {
       const found = [...new Set(await this.#ports.resolve(this.#options.to))].toSorted()
       if (found.length === 0) throw new Error('has no address')
@@ -190,9 +218,6 @@ export class Target {
         `target ${this.#options.to} ${this.#resolveError}${this.#addresses.length > 0 ? '; the last addresses stay in use' : ''}`,
       )
     }
-    const pause =
-      this.#resolveError === undefined ? this.#options.resolveInterval : Math.min(hurry, this.#options.resolveInterval)
-    this.#later(run, pause, () => void this.#resolveLoop(run))
   }
 
   #isCurrent(key: string): boolean {
@@ -208,13 +233,8 @@ export class Target {
     const {ports, listenAddress} = this.#options
     for (const spec of ports) {
       if (!ports.some((other) => other.listen === spec.to)) continue
-      const isSelf = (address: string) =>
-        isLoopback(address)
-          ? isLoopback(listenAddress) || isAny(listenAddress)
-          : isAny(listenAddress)
-            ? local.has(address)
-            : address === listenAddress
-      if (this.#addresses.some(isSelf)) this.loopSeen(spec.service)
+      if (this.#addresses.some((address) => leadsTo(listenAddress, address, local)))
+        this.#markLoop(spec.service, Infinity)
     }
   }
 
@@ -241,6 +261,9 @@ export class Target {
     this.#probing.delete(key)
     if (this.#isStopped || !this.#addresses.includes(address)) return
     this.#states.set(key, after)
+    const isLoop = this.#loops.has(spec.service)
+    if (after.failures === 0) this.#forgetLoop(spec)
+    if (isLoop && !this.#loops.has(spec.service)) this.#reroute()
     if (after.verdict === before.verdict && after.cause === before.cause) return
     const words = after.cause
       ? `${at(address, spec.to)} ${explain(after.cause)}`
@@ -291,6 +314,15 @@ export class Target {
 /** Address and port as one text. */
 export function at(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+}
+
+/** True if a connection to `address` reaches a socket of this machine that listens on `listen`. */
+function leadsTo(listen: string, address: string, local: ReadonlySet<string>): boolean {
+  // Linux takes a connection to the unspecified address for one to loopback (ip(7)); a resolver may well answer 0.0.0.0.
+  const reached = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+  if (!isAny(listen)) return reached === listen
+  const isFamilyHeard = listen === '::' || !reached.includes(':')
+  return isFamilyHeard && (isLoopback(reached) || local.has(reached))
 }
 
 function isLoopback(address: string): boolean {

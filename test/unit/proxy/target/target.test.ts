@@ -189,11 +189,22 @@ describe('itself', () => {
     ['loopback and a listening port', {port: ['80=8080,to=8080']}, '127.0.0.1', true],
     ['own address, another port', {port: ['80=8080,to=9090']}, '10.244.0.9', false],
     ['another address, same port', {port: ['80=8080,to=8080']}, '10.244.0.1', false],
+    ['every address, which is loopback', {port: ['80=8080,to=8080']}, '0.0.0.0', true],
+    ['every address of IPv6', {port: ['80=8080,to=8080']}, '::', true],
+    ['loopback of IPv6', {port: ['80=8080,to=8080']}, '::1', true],
+    ['loopback of IPv6, listening on IPv4 only', {port: ['80=8080,to=8080'], listen: '0.0.0.0'}, '::1', false],
+    [
+      'another loopback than the one it listens on',
+      {port: ['80=8080,to=8080'], listen: '127.0.0.1'},
+      '127.0.0.2',
+      false,
+    ],
+    ['the port of another entry', {port: ['80=8080,to=8443', '443=8443']}, '127.0.0.1', true],
     ['own address, but listening on another', {port: ['80=8080,to=8080'], listen: '10.244.0.8'}, '10.244.0.9', false],
   ] as const)('%s: %s', async (_, flags, address, isSelf) => {
     const {target} = play(flags, () => [address], strict)
     await target.start()
-    expect(target.causes().map(({token}) => token)).toEqual(isSelf ? ['target-is-self'] : [])
+    expect(target.causes().map(({port, token}) => [port, token])).toEqual(isSelf ? [[80, 'target-is-self']] : [])
     expect(target.routes[0]?.candidates.length).toBe(isSelf ? 0 : 1)
     target.stop()
   })
@@ -210,4 +221,62 @@ describe('itself', () => {
     expect(target.causes()).toEqual([])
     target.stop()
   })
+
+  test('own Service, mended without another address: the port comes back when probes are answered and none returns', async () => {
+    let answers = false
+    const {clock, target} = play(
+      {},
+      () => ['10.96.0.5'],
+      (order) => (answers ? strict(order) : 'cut'),
+    )
+    await target.start()
+    target.loopSeen(80)
+    // One endpoint of several may be this proxy: answers in between prove nothing yet.
+    answers = true
+    await clock.advance(8000)
+    target.loopSeen(80)
+    await clock.advance(8000)
+    expect(target.causes()).toMatchObject([{token: 'target-is-self'}])
+    await clock.advance(4000)
+    expect(target.causes()).toEqual([])
+    expect(target.routes[0]?.candidates).toMatchObject([{address: '10.96.0.5', isFit: true}])
+    target.stop()
+  })
+
+  test('what the addresses alone say is never forgotten', async () => {
+    const {clock, target} = play({port: ['80=8080,to=8080']}, () => ['127.0.0.1'], strict)
+    await target.start()
+    await clock.advance(120_000)
+    expect(target.causes()).toMatchObject([{token: 'target-is-self'}])
+    target.stop()
+  })
+})
+
+test('a resolver that hangs: one question at a time, and known addresses are probed on', async () => {
+  const clock = new ManualClock()
+  let questions = 0
+  let takes = strict
+  const target = new Target(
+    parseProxyOptions(proxyFlags({port: ['80=8080'], 'send-proxy': 'auto', to: 'ingress.edge.svc'}), 1),
+    {
+      clock,
+      resolve: async () => (questions++ === 0 ? ['10.244.0.1'] : await new Promise<never>(() => {})),
+      probe: async (order) => takes(order),
+      localAddresses: () => new Set(),
+      log: () => {},
+      changed: () => {},
+    },
+    'me',
+  )
+  await target.start()
+  await clock.advance(3000)
+  expect(questions).toBe(2)
+  takes = plain
+  for (let second = 0; second < 30; second++) {
+    target.hurry()
+    await clock.advance(1000)
+  }
+  expect(questions).toBe(2)
+  expect(target.routes[0]?.candidates).toMatchObject([{address: '10.244.0.1', sendsHeader: false}])
+  target.stop()
 })
