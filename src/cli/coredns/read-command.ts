@@ -1,4 +1,3 @@
-import {readCorefileFile} from '../../cluster-dns/corefile-file.ts'
 import {stateOfFile, loadDnsState} from '../../cluster-dns/state.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
 import {askPods, simulateQuery} from '../../cluster-dns/view/query.ts'
@@ -8,6 +7,7 @@ import type {KubeClient} from '../../kube/index.ts'
 import type {CorednsQuery} from '../../model/coredns-view.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {exitCodes, SrcipError} from '../../model/errors.ts'
+import {readGiven} from './given-file.ts'
 import {accessOf} from './ports.ts'
 import {corednsVersion} from './request.ts'
 import {findProxies} from './wanted.ts'
@@ -20,15 +20,16 @@ export interface ReadFlagValues {
   readonly 'coredns-version'?: string | undefined
 }
 
-/** Cluster DNS for a command that only reads: from -f, or from the cluster that `open` connects to. */
+/** Cluster DNS for a command that only reads: from -f (a Corefile or a snapshot), or from the cluster that `open` connects to. */
 export async function readDnsState(
   flags: ReadFlagValues,
   open: () => Promise<KubeClient>,
   signal: AbortSignal,
 ): Promise<DnsState> {
   const version = corednsVersion(flags)
-  if (flags.filename !== undefined) return stateOfFile(flags.filename, await readCorefileFile(flags.filename), version)
-  const client = await open()
+  const given = flags.filename === undefined ? undefined : await readGiven(flags.filename)
+  if (given !== undefined && 'corefile' in given) return stateOfFile(flags.filename ?? '-', given.corefile, version)
+  const client = given?.client ?? (await open())
   const targets = (await findProxies(client, flags.target, signal))
     .map((proxy) => proxy.target)
     .filter((target) => target.includes('/'))
@@ -47,7 +48,8 @@ export async function queryDns(
   if (!read.ok) throw new SrcipError('Usage', `${JSON.stringify(read.name)} is no name to ask for: it ${read.reason}`)
   const state = await readDnsState(flags, open, signal)
   const simulated = simulateQuery(state, read.name, type)
-  const {location} = state
+  // A snapshot has pods, but nobody to ask.
+  const location = flags.filename === undefined ? state.location : undefined
   const counting = location?.pods.filter((pod) => pod.counting) ?? []
   const pods =
     location === undefined

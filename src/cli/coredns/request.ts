@@ -1,11 +1,12 @@
 import {parseVersion} from '../../../plugins/coredns/src/index.ts'
-import {readCorefileFile} from '../../cluster-dns/corefile-file.ts'
+import {requireFile} from '../../cluster-dns/corefile-file.ts'
 import {planCorednsChange, type CorednsChange} from '../../cluster-dns/plan/plan-change.ts'
 import type {CorednsPlanRequest} from '../../cluster-dns/plan/request.ts'
 import {stateOfFile} from '../../cluster-dns/state.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
 import type {KubeClient} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
+import {readGiven, refuseMasked} from './given-file.ts'
 import {
   defaultTarget,
   findProxies,
@@ -83,26 +84,55 @@ export interface FilePlan {
 }
 
 /**
- * Plans on a Corefile that was given with -f; the cluster is never asked. `apply` needs hosts from the flags: without one it is a
- * usage error, since a file has no Ingresses.
+ * Plans on what was given with -f; the cluster is never asked. On a Corefile `apply` needs hosts from the flags: without one it is a
+ * usage error, since a file has no Ingresses. A snapshot has them, and its Services, too.
  */
 export async function planOnFile(operation: CorednsPlanRequest['operation'], flags: PlanFlagValues): Promise<FilePlan> {
   const path = flags.filename ?? '-'
   const version = corednsVersion(flags)
   const target = flags.target ?? defaultTarget
+  if (flags['in-place'] === true) requireFile(path)
+  const given = await readGiven(path)
+  if ('client' in given) return await planOnSnapshot(operation, flags, given.client)
   if (operation === 'apply' && !namesHosts(flags) && flags['allow-empty'] !== true) {
-    throw new SrcipError('Usage', 'with -f the names must be given: the cluster is not asked for its Ingresses', {
-      hints: ['add --host NAME, or --hosts-file FILE'],
-    })
-  }
-  if (path === '-' && flags['in-place'] === true) {
-    throw new SrcipError('Usage', '--in-place needs a file: what came from stdin cannot be written back', {
-      hints: ['without --in-place the new text goes to stdout'],
+    throw new SrcipError('Usage', 'with -f the names must be given: a Corefile has no Ingresses', {
+      hints: ['add --host NAME, or --hosts-file FILE, or give a snapshot'],
     })
   }
   const wanted = operation === 'apply' ? await wantedFromFlags(flags, target) : withoutHosts([target])
-  const state = stateOfFile(path, await readCorefileFile(path), version)
+  const state = stateOfFile(path, given.corefile, version)
   return {state, planned: planCorednsChange(state, planRequest(operation, flags, wanted))}
+}
+
+/** As on the cluster that the snapshot was taken of. The new Corefile is shown; nothing is there to be written. */
+async function planOnSnapshot(
+  operation: CorednsPlanRequest['operation'],
+  flags: PlanFlagValues & {readonly 'dns-service'?: string | undefined},
+  client: KubeClient,
+): Promise<FilePlan> {
+  const {source} = client.config
+  if (flags['in-place'] === true) {
+    throw new SrcipError('Usage', `--in-place needs a Corefile: ${source} is a snapshot`, {
+      hints: ['without --in-place the new Corefile goes to stdout'],
+    })
+  }
+  const {loadClusterState} = await import('./ports.ts')
+  const {dns, planned} = await loadClusterState(
+    {
+      client,
+      wanted: (signal) => wantedOfCluster(operation, client, flags, signal),
+      dnsService: flags['dns-service'],
+      version: corednsVersion(flags),
+    },
+    AbortSignal.timeout(60_000),
+  )
+  refuseMasked(dns.corefile.bytes, source)
+  const elsewhere = planned.texts.filter((text) => text.source !== dns.corefile.source || text.key !== dns.corefile.key)
+  const warnings = elsewhere.map(
+    ({source: object, key}) => `key ${key} of ${object} changes, not the Corefile: -o diff shows it`,
+  )
+  const document = {...planned.document, warnings: [...planned.document.warnings, ...warnings]}
+  return {state: dns, planned: {...planned, document}}
 }
 
 /** What is wanted of a cluster. */
