@@ -6,6 +6,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const addressLost: Check = {
   id: 'SRC001',
   name: 'address-lost',
+  cures: true,
   severity: 'error',
   means:
     "The application does not see the client's address on this way in, or not on all connections: a hop on the way translates it and nothing carries it past.",

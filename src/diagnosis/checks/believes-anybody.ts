@@ -1,7 +1,7 @@
 import {shared} from '../../platforms/sources.ts'
 import {isAsking, type WayFacts} from '../path/facts.ts'
 import {advice, type Check} from './check.ts'
-import {eachService, evidenceOf} from './of-ways.ts'
+import {eachWay, evidenceOf} from './of-ways.ts'
 
 export const believesAnybodyCheck: Check = {
   id: 'SRC024',
@@ -12,23 +12,22 @@ export const believesAnybodyCheck: Check = {
   act: 'Fence the port: firewall of the balancer, NetworkPolicy, loadBalancerSourceRanges where the balancer keeps the source.',
   sources: [shared.proxyProtocol],
   run: (diagnosis) =>
-    eachService(diagnosis, (_way, all) => {
-      const open = all.find(({facts}) => isOpen(facts))
-      if (open === undefined) return undefined
-      const {facts} = open
-      return {
-        title: `${facts.receiver.row?.title ?? 'the receiver'} believes a PROXY header from anybody who reaches the port`,
-        evidence: evidenceOf(facts),
-        remedies: [
-          advice(
-            'fence',
-            2,
-            'let only the balancer reach the port: its firewall, a NetworkPolicy, or loadBalancerSourceRanges',
-            'there is no list to set',
-          ),
-        ],
-      }
-    }),
+    eachWay(diagnosis, ({facts}) =>
+      isOpen(facts)
+        ? {
+            title: `${facts.receiver.row?.title ?? 'the receiver'} believes a PROXY header from anybody who reaches the port`,
+            evidence: evidenceOf(facts),
+            remedies: [
+              advice(
+                'fence',
+                2,
+                'let only the balancer reach the port: its firewall, a NetworkPolicy, or loadBalancerSourceRanges',
+                'there is no list to set',
+              ),
+            ],
+          }
+        : undefined,
+    ),
 }
 
 function isOpen(facts: WayFacts): boolean {

@@ -11,6 +11,8 @@ export interface Check {
   /** A word for it that speaks. */
   readonly name: string
   readonly severity: Severity
+  /** Its first remedy brings the address back or lets people in; the others make it safer or clearer. */
+  readonly cures?: true
   /** What it means that this was found. */
   readonly means: string
   /** What to do about it. */

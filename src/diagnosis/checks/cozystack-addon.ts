@@ -6,6 +6,7 @@ import {advice, type Check, type Draft} from './check.ts'
 export const cozystackAddon: Check = {
   id: 'SRC060',
   name: 'cozystack-addon',
+  cures: true,
   severity: 'error',
   means:
     "Cozystack's hairpin add-on (ouroboros) is on while the ingress does not ask for PROXY: pods are led to a proxy whose header the ingress takes for a request.",

@@ -1,3 +1,5 @@
+import type {ClusterView} from '../cluster-view.ts'
+import {isFlagOn, wordsOf} from '../../platforms/workloads.ts'
 import {field, list, record} from '../../model/fields.ts'
 import {advice, type Check} from './check.ts'
 
@@ -13,6 +15,7 @@ export const dns01: Check = {
     [...cluster.index.list('ClusterIssuer'), ...cluster.index.list('Issuer')].flatMap((issuer) => {
       const solvers = list(field(record(field(record(issuer['spec']), 'acme')), 'solvers'))
       if (!solvers.some((solver) => field(record(solver), 'dns01') !== undefined)) return []
+      if (asksOthers(cluster)) return []
       const {namespace, name} = issuer.metadata
       const object = `${(issuer.kind ?? 'Issuer').toLowerCase()}/${namespace === undefined ? name : `${namespace}/${name}`}`
       const rewritten = cluster.dns.rules.length > 0
@@ -33,4 +36,13 @@ export const dns01: Check = {
         },
       ]
     }),
+}
+
+/** cert-manager that asks servers of its own choice never sees a rewrite. */
+function asksOthers({runners}: ClusterView): boolean {
+  return [...runners.pods, ...runners.workloads].some((runner) =>
+    runner.spec.containers.some((container) =>
+      isFlagOn(wordsOf(runner, container), 'dns01-recursive-nameservers-only'),
+    ),
+  )
 }

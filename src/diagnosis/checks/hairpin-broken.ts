@@ -6,6 +6,7 @@ import {eachWay, evidenceOf, statusEvidence} from './of-ways.ts'
 export const hairpinBroken: Check = {
   id: 'SRC003',
   name: 'hairpin-broken',
+  cures: true,
   severity: 'error',
   means:
     'Pods that call the public name do not get in: the service proxy keeps the call inside the cluster, so no balancer adds the PROXY header that the receiver insists on. ACME self-checks, SSO callbacks and GitOps pulls fail.',

@@ -5,6 +5,7 @@ import {eachWay, evidenceOf, statusEvidence} from './of-ways.ts'
 export const hairpinOpen: Check = {
   id: 'SRC004',
   name: 'hairpin-open',
+  cures: true,
   severity: 'warning',
   means: 'Whether pods can call the public name cannot be told from what was read.',
   act: 'Make the named check, or prove it: `kubectl srcip verify inside HOST`.',

@@ -7,6 +7,7 @@ import {eachService, statusEvidence} from './of-ways.ts'
 export const ipmodeOnAnnounced: Check = {
   id: 'SRC014',
   name: 'ipmode-on-announced',
+  cures: true,
   severity: 'error',
   means:
     'The status says ipMode Proxy for an address that the nodes themselves announce. The service proxy then has no rule for it, and packets arrive for that very address.',

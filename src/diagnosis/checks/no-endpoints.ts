@@ -5,6 +5,7 @@ import {eachService, target} from './of-ways.ts'
 export const noEndpoints: Check = {
   id: 'SRC039',
   name: 'no-endpoints',
+  cures: true,
   severity: 'error',
   means: 'The selector of this Service takes no pod: nobody gets in, from outside or from inside.',
   act: 'Run pods that the selector takes, or mend the selector.',

@@ -5,6 +5,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const passthroughLoopback: Check = {
   id: 'SRC025',
   name: 'passthrough-loopback',
+  cures: true,
   severity: 'error',
   means:
     'With --enable-ssl-passthrough and without PROXY, ingress-nginx hands every HTTPS connection to itself from 127.0.0.1. That is a loop in the controller, no translation of the network.',

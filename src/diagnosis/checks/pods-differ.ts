@@ -6,6 +6,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const podsDiffer: Check = {
   id: 'SRC023',
   name: 'pods-differ',
+  cures: true,
   severity: 'error',
   means:
     'Pods behind one Service read different settings: some ask for PROXY and some do not, so a share of connections fails.',

@@ -6,6 +6,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const receiverWithoutSender: Check = {
   id: 'SRC005',
   name: 'receiver-without-sender',
+  cures: true,
   severity: 'error',
   means:
     'The receiver takes only connections with a PROXY header, and nothing in front of this port writes one: nobody gets in.',

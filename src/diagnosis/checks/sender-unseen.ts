@@ -5,6 +5,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const senderUnseen: Check = {
   id: 'SRC007',
   name: 'sender-unseen',
+  cures: true,
   severity: 'warning',
   means: 'The receiver asks for PROXY; whether what stands in front sends it cannot be seen from the cluster.',
   act: "Look into the outer balancer's configuration for send-proxy, or capture one connection (`doctor --capture`).",

@@ -6,6 +6,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const senderWithoutReceiver: Check = {
   id: 'SRC006',
   name: 'sender-without-receiver',
+  cures: true,
   severity: 'error',
   means:
     'The balancer writes a PROXY header and the receiver does not read it: plain HTTP is answered with 400, TLS fails.',

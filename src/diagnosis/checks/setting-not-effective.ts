@@ -1,4 +1,6 @@
 import {field, record, text} from '../../model/fields.ts'
+import {configOf} from '../../platforms/receivers/config-map-reader.ts'
+import {questionFor} from '../../platforms/receivers/read.ts'
 import {forOutside} from '../remedies/for-outside.ts'
 import type {Diagnosis} from '../judged-way.ts'
 import {advice, type Check, type Draft} from './check.ts'
@@ -7,6 +9,7 @@ import {eachService, eachWay, evidenceOf} from './of-ways.ts'
 export const settingNotEffective: Check = {
   id: 'SRC009',
   name: 'setting-not-effective',
+  cures: true,
   severity: 'warning',
   means:
     'A setting is written and does nothing: its object was not accepted, or another setting that it needs is missing.',
@@ -15,7 +18,12 @@ export const settingNotEffective: Check = {
     'https://github.com/cilium/cilium/blob/011b49409877295e4f48ed9438a6a4a6e769d2f3/Documentation/network/kubernetes/kubeproxy-free.rst',
     'https://github.com/caddyserver/ingress/blob/0e3de1e/internal/caddy/global/configmap.go',
   ],
-  run: (diagnosis) => [...refusedPolicies(diagnosis), ...thrownAway(diagnosis), ...ciliumModes(diagnosis)],
+  run: (diagnosis) => [
+    ...refusedPolicies(diagnosis),
+    ...lookAlikes(diagnosis),
+    ...thrownAway(diagnosis),
+    ...ciliumModes(diagnosis),
+  ],
 }
 
 function refusedPolicies(diagnosis: Diagnosis): Draft[] {
@@ -95,4 +103,54 @@ function ciliumModes(diagnosis: Diagnosis): Draft[] {
       }
     }),
   ]
+}
+
+/** ConfigMaps with the switch that no controller reads, and arguments that name a ConfigMap which is not there. */
+function lookAlikes(diagnosis: Diagnosis): Draft[] {
+  const {index} = diagnosis.cluster
+  const read = new Set(
+    diagnosis.ways.flatMap(({facts}) => {
+      const question = questionFor(index, facts.service, facts.receiver, facts.port)
+      const config = question === undefined ? undefined : configOf(question, ['--configmap'])
+      return config === undefined ? [] : [`${config.namespace}/${config.name}`]
+    }),
+  )
+  return eachService(diagnosis, ({facts}) => {
+    if (facts.receiver.row?.id !== 'ingress-nginx') return undefined
+    const question = questionFor(index, facts.service, facts.receiver, facts.port)
+    const config = question === undefined ? undefined : configOf(question, ['--configmap'])
+    if (config === undefined) return undefined
+    const named = `configmap/${config.namespace}/${config.name}`
+    if (config.object === undefined && config.known)
+      return {
+        title: `${named}, which --configmap names, does not exist: the controller runs on its defaults`,
+        evidence: [{object: named}],
+        remedies: [
+          advice('make-config-map', 1, `make ${named}, or name the one that is there`, 'nothing else is read'),
+        ],
+      }
+    const decoy = index
+      .list('ConfigMap', '')
+      .find(
+        (map) =>
+          map.metadata.namespace === config.namespace &&
+          !read.has(`${config.namespace}/${map.metadata.name}`) &&
+          field(record(map['data']), 'use-proxy-protocol') !== undefined,
+      )
+    if (decoy === undefined) return undefined
+    const object = `configmap/${config.namespace}/${decoy.metadata.name}`
+    return {
+      title: `use-proxy-protocol in ${object} does nothing: the controller reads ${named}`,
+      evidence: [
+        {
+          object,
+          field: 'data.use-proxy-protocol',
+          value: text(field(record(decoy['data']), 'use-proxy-protocol')) ?? '',
+        },
+      ],
+      remedies: [
+        advice('move-key', 1, `put the key into ${named}, or remove it`, 'who reads it thinks that PROXY is on'),
+      ],
+    }
+  })
 }

@@ -6,6 +6,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const tcpService: Check = {
   id: 'SRC040',
   name: 'tcp-service',
+  cures: true,
   severity: 'warning',
   means:
     'A port of ingress-nginx is a TCP service: a connection of its own to an application, with a switch of its own in the tcp-services ConfigMap. Where the balancer sends PROXY on every port (or will), a port that does not decode hands the header on as data; where it decodes and does not pass it on, the application sees the controller.',

@@ -6,6 +6,7 @@ import {eachWay, evidenceOf} from './of-ways.ts'
 export const trustListMissesPeer: Check = {
   id: 'SRC008',
   name: 'trust-list-misses-peer',
+  cures: true,
   severity: 'error',
   means:
     'The header arrives and is not believed: the peer that the receiver really sees is not in its list. Behind kube-proxy with policy Cluster that peer is a node, not the balancer.',

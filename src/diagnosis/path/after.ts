@@ -32,6 +32,8 @@ export function afterSwitch(facts: WayFacts, direction: 'enable' | 'disable'): W
 function switchedSender(facts: WayFacts, on: boolean): WayFacts['sender'] {
   const {row} = facts.balancer
   if (!on) return {sends: 'no', grade: 'source', source: facts.sender.source}
+  // nothing is known to stand before the nodes
+  if (facts.door === 'host-port') return {...facts.sender, sends: 'no', grade: 'inferred'}
   if (row === undefined) return {...facts.sender, sends: facts.sender.sends === 'no' ? 'unknown' : facts.sender.sends}
   const {value, grade, source, check} = row.proxy
   const base = {grade, source, ...(check === undefined ? {} : {check})}
@@ -61,8 +63,6 @@ function switchedReceiver(state: ReceiverState, facts: WayFacts, on: boolean): R
   if (state.tcpService !== undefined && on) return state
   if (!on) return {...state, asks: 'no', grade: 'source', loopback: state.whenOn.withoutHeader !== undefined}
   if (state.asks === 'yes') return state
-  const {row} = facts.receiver
-  const never = row?.trust.grade === 'inferred' && row.trust.value.kind === 'ranges' && row.id === 'caddy'
   const perSource = (state.whenOn.withoutHeader ?? state.withoutHeader) === 'per-source'
   return {
     ...state,
@@ -70,13 +70,17 @@ function switchedReceiver(state: ReceiverState, facts: WayFacts, on: boolean): R
     loopback: false,
     asks: 'yes',
     grade: state.grade === 'unconfirmed' ? 'inferred' : state.grade,
-    // the list that a per-source receiver needs holds the peers from outside: nodes where the service proxy translates
-    trust: never
-      ? state.trust
-      : perSource
-        ? {kind: 'ranges', ranges: outsideRanges(facts), byDefault: false, key: 'proxy-protocol'}
-        : {kind: 'anyone'},
+    trust: trustAfter(state, facts, perSource),
   }
+}
+
+/** Nothing but the switch changes, so a list stays as it is; one that is part of the switch holds whom it must hold. */
+function trustAfter(state: ReceiverState, facts: WayFacts, perSource: boolean): ReceiverState['trust'] {
+  const rule = facts.receiver.row?.trust.value
+  if (facts.receiver.row?.id === 'caddy') return state.trust
+  if (perSource) return {kind: 'ranges', ranges: outsideRanges(facts), byDefault: false, key: 'proxy-protocol'}
+  if (rule?.kind === 'ranges' && rule.absent !== 'nobody') return state.whenOn.trust ?? state.trust
+  return {kind: 'anyone'}
 }
 
 function outsideRanges(facts: WayFacts): string[] {

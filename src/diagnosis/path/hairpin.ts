@@ -114,9 +114,24 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
   const {state} = facts
   const title = facts.receiver.row?.title ?? 'the receiver'
   if (state === undefined) return withoutReceiver(facts)
-  if (state.withoutHeader === 'tolerated')
+  const unread = unreadableVersion(facts)
+  if (state.withoutHeader === 'tolerated') {
+    if (unread !== undefined && together(shortCircuits(facts)).taken === 'none')
+      return because(
+        'header-version',
+        judge(
+          'broken',
+          'receiver',
+          `pods go through the balancer, which sends version ${unread} of the header: this port of ${title} does not read it`,
+          grounds,
+        ),
+      )
     return judge('not-needed', 'none', `${title} takes connections without a header too`, grounds)
-  if ((facts.door === 'node-port' && facts.balancer.row === undefined) || facts.door === 'host-port')
+  }
+  if (
+    (facts.door === 'node-port' && facts.balancer.row === undefined) ||
+    (facts.door === 'host-port' && facts.sender.sends !== 'no')
+  )
     return behindOuter(facts, grounds, fixed)
   const circuit = together(shortCircuits(facts))
   const all = [...grounds, ...circuit.grounds]
@@ -160,6 +175,12 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
         ),
       )
   }
+}
+
+/** The version that is sent where the receiver does not read it. */
+function unreadableVersion({state, sender}: WayFacts): 'v1' | 'v2' | undefined {
+  const {sends} = sender
+  return (sends === 'v1' || sends === 'v2') && state?.versions.includes(sends) === false ? sends : undefined
 }
 
 /** A caller that goes through the balancer fares as clients outside do. */

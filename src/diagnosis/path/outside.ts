@@ -1,6 +1,6 @@
 import {shared} from '../../platforms/sources.ts'
 import {isSending, outerCheck, type WayFacts} from './facts.ts'
-import {isListed, outsidePeers, unreadableRanges} from './peers.ts'
+import {isListed, outsidePeers, trustsOneFamily, unreadableRanges} from './peers.ts'
 import {plainWay} from './plain-way.ts'
 import {because, judge, type Ground, type Judgement} from './verdict.ts'
 
@@ -129,7 +129,17 @@ function asking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
           grounds,
         ),
       )
-    return plainWay(facts, grounds)
+    const plain = plainWay(facts, grounds)
+    const loop = state.trust.kind === 'nobody' && state.trust.key.includes('127.0.0.1')
+    if (!loop || plain.lost === 'balancer' || plain.lost === 'service-proxy') return plain
+    return because(
+      'header-thrown-away',
+      judge('broken', 'receiver', `${title} sees every connection from 127.0.0.1, which its trust list lacks`, grounds),
+    )
+  }
+  if (state.tcpService?.encodes === false) {
+    const passed = passedOn(facts, grounds)
+    if (passed !== undefined) return passed
   }
   if (state.trust.kind === 'nobody')
     return because(
@@ -194,6 +204,18 @@ function carried(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   const health = healthCheckProblem(facts)
   if (health !== undefined)
     return because('health-check', judge('depends', 'unknown', health.why, grounds, health.check))
+  if (trustsOneFamily(trust, peers)) {
+    return because(
+      'trust-family',
+      judge(
+        'depends',
+        'unknown',
+        `${trust.kind === 'ranges' ? trust.key : 'the list'} trusts every IPv4 peer and no IPv6 one, and nodes have addresses of both`,
+        [...grounds, {grade: 'inferred', source: shared.kubeProxy}],
+        "the peer addresses in the receiver's log for a client that comes by IPv6",
+      ),
+    )
+  }
   if (listed === 'none') {
     const key = trust.kind === 'ranges' ? trust.key : ''
     if (state?.withoutHeader === 'per-source')

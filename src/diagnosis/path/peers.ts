@@ -34,6 +34,20 @@ function firstOf(range: string): string {
   return range.split('/')[0] ?? ''
 }
 
+/** Does a list hold all of IPv4 and nothing of IPv6, while the peers have both? */
+export function trustsOneFamily(trust: Trust, peers: Peers | undefined): boolean {
+  if (trust.kind !== 'ranges' || peers === undefined) return false
+  const ranges = trust.ranges.map(readRange).filter((range): range is AddressRange => range !== undefined)
+  const all = ranges.some(({bits, bytes}) => bits === 0 && bytes.length === 4)
+  const others = peers.addresses.filter((address) => address.includes(':'))
+  return (
+    all &&
+    others.length > 0 &&
+    others.length < peers.addresses.length &&
+    !others.every((address) => isInRanges(ranges, address))
+  )
+}
+
 /** Does a list hold something that is no range? */
 export function unreadableRanges(trust: Trust): string[] {
   return trust.kind === 'ranges' ? trust.ranges.filter((one) => one !== 'unix:' && readRange(one) === undefined) : []

@@ -19,6 +19,7 @@ export type Cause =
   | 'sender-unseen'
   | 'receiver-unseen'
   | 'trust-list'
+  | 'trust-family'
   | 'header-thrown-away'
   | 'loopback'
   | 'ipmode-on-announced'

@@ -13,6 +13,7 @@ export function forOutside(way: JudgedWay): Remedy[] {
       return [...senderOn(facts), receiverOff(facts)]
     case 'sender-without-receiver':
       return [receiverOn(facts), senderOff(facts)]
+    case 'trust-family':
     case 'trust-list':
       return [trustList(facts), ...(canKeep(facts) ? [local(facts, 2)] : [])]
     case 'header-thrown-away':
@@ -54,9 +55,7 @@ export function forOutside(way: JudgedWay): Remedy[] {
         ),
       ]
     case 'header-version':
-      return [
-        advice('sender-on', 2, `switch ${balancer(facts)} to version 1 of the header`, 'this port reads no other'),
-      ]
+      return [advice('send-v1', 2, `switch ${balancer(facts)} to version 1 of the header`, 'this port reads no other')]
     default:
       return lostOnTheWay(way)
   }

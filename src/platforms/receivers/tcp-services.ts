@@ -44,7 +44,7 @@ export function readTcpService(question: ReceiverQuestion): Found | undefined {
     trust:
       realIp && list !== undefined
         ? {kind: 'ranges', ranges: list.split(/[\s,]+/).filter(Boolean), byDefault: false, key: 'proxy-real-ip-cidr'}
-        : {kind: 'anyone'},
+        : {kind: 'nobody', key: 'proxy-real-ip-cidr, which counts for TCP only with enable-real-ip,'},
     tcpService: service,
     notes: [
       service.encodes

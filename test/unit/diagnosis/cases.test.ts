@@ -1,8 +1,10 @@
 import {describe, expect, test} from 'vitest'
 import {diagnose} from '../../../src/diagnosis/diagnose.ts'
-import type {DoctorReport, WayIn} from '../../../src/model/doctor.ts'
+import {checks} from '../../../src/diagnosis/checks/index.ts'
+import type {DoctorReport, Finding, WayIn} from '../../../src/model/doctor.ts'
 import {indexSnapshot} from '../../../src/model/snapshot.ts'
 import {doctorCases, doctorObjects, snapshotOf, type ExpectedWay} from '../../support/doctor-cases.ts'
+import {warningIds} from '../../support/doctor-warnings.ts'
 
 const cases = doctorCases()
 
@@ -20,8 +22,42 @@ function lostWord({outside, lostAt, hops}: WayIn): string {
   return ['kube-proxy', 'unknown'].includes(proxy) ? 'node' : 'cni'
 }
 
+/** Findings of this way in, of its whole Service, and of the service proxy that it goes through. */
+function concerns(finding: Finding, path: WayIn): boolean {
+  if (finding.path !== undefined) return finding.path === path.id
+  return [`service/${path.namespace}/${path.service}`, 'configmap/kube-system/kube-proxy'].includes(finding.object)
+}
+
+/** Findings whose remedies bring the address back or people in; the others only make it safer or clearer. */
+const cures = checks.filter(({cures: does}) => does === true).map(({id}) => id)
+
+function expectRemedy(way: ExpectedWay, own: readonly Finding[], said: string): void {
+  if (way.remedy === undefined) return
+  const wanted = [way.remedy].flat()
+  const findings = own.filter(({id}) => cures.includes(id))
+  if (wanted.includes('nothing')) {
+    expect(
+      findings.filter(({severity}) => severity === 'error'),
+      said,
+    ).toEqual([])
+    return
+  }
+  const first = findings.map(({remedies}) => remedies[0]?.id)
+  expect(
+    first.some((id) => id !== undefined && wanted.includes(id)),
+    `${first.join()} has one of ${wanted.join()}: ${said}`,
+  ).toBe(true)
+}
+
+/** Which checks report a warning of the cases. */
+function idsOf(word: string): readonly string[] {
+  const ids = warningIds[word]
+  if (ids === undefined) throw new Error(`no check is mapped to the warning ${word}: test/support/doctor-warnings.ts`)
+  return ids
+}
+
 describe.each(Object.entries(cases))('%s', (name, expected) => {
-  const index = indexSnapshot(snapshotOf(doctorObjects(name, expected)))
+  const index = indexSnapshot(snapshotOf(doctorObjects(name, expected), expected.hidden))
 
   test(`verdicts: ${expected.title}`, () => {
     const report = diagnose(index)
@@ -38,6 +74,33 @@ describe.each(Object.entries(cases))('%s', (name, expected) => {
         ).toEqual({outside: way.outside, hairpin: way.hairpin, lost: way.lost})
       }
     }
+  })
+
+  test('findings: worst, cheapest remedy, warnings, exit code', () => {
+    const report = diagnose(index)
+    for (const way of expected.ways) {
+      for (const port of way.ports) {
+        const path = wayOf(report, way, port)
+        const own = report.findings.filter((finding) => concerns(finding, path))
+        const said = own.map((finding) => `${finding.id} ${finding.severity} ${finding.title}`).join('\n')
+        const worst = (['error', 'warning', 'info'] as const).find((one) => own.some(({severity}) => severity === one))
+        if (way.severity !== undefined) expect(worst ?? 'info', `port ${port}:\n${said}`).toBe(way.severity)
+        expectRemedy(way, own, `port ${port}:\n${said}`)
+      }
+    }
+    const ids = report.findings.map(({id}) => id)
+    const wanted = [...(expected.warnings ?? []), ...expected.ways.flatMap((way) => way.warnings ?? [])]
+    for (const word of wanted)
+      expect(
+        idsOf(word).some((id) => ids.includes(id)),
+        `${word} is among ${ids.join()}`,
+      ).toBe(true)
+    for (const word of expected.absent ?? [])
+      expect(
+        idsOf(word).some((id) => ids.includes(id)),
+        `${word} is not among ${ids.join()}`,
+      ).toBe(false)
+    expect(report.exitCode).toBe(expected.exit)
   })
 
   for (const direction of ['enable', 'disable'] as const) {
