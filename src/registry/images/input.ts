@@ -82,7 +82,20 @@ async function readText(text: string, from: string): Promise<Found> {
   if (isList(text)) return readList(text, from)
   const values = await parseTextValues(text, from)
   if (values.every((value) => typeof value === 'string')) return readList(text, from)
-  return together(values.map((value) => wantedOf(findImages(isObjects(value) ? containersOf(value) : value), from)))
+  return together(
+    values.map((value) => {
+      const found = wantedOf(findImages(isObjects(value) ? containersOf(value) : value), from)
+      return isSnapshot(value) ? {...found, warnings: [...found.warnings, partOfCluster(from)]} : found
+    }),
+  )
+}
+
+function isSnapshot(value: TextValue): boolean {
+  return isObjects(value) && (value as Record<string, TextValue>)['kind'] === 'Snapshot'
+}
+
+function partOfCluster(from: string): string {
+  return `${from} is a snapshot: it holds what receives traffic and parts that are known, not every image of the cluster (--from-cluster does)`
 }
 
 /** Manifests are searched whole; status fields and the last-applied annotation only repeat what the spec says. */
