@@ -29,6 +29,7 @@ const debian = [
   ['curl', 'curl'],
   ['dnsperf', 'dnsperf'],
   ['nft', 'nftables'],
+  ['chromium', 'chromium'],
   ['tcpdump', 'tcpdump'],
   ['skopeo', 'skopeo'],
   ['docker-registry', 'docker-registry'],

@@ -33,6 +33,11 @@ export function sourceLine(source: CorednsSource): string {
   return `source: ${source.object === undefined ? (source.file ?? '') : `${source.object} key ${source.key}`}`
 }
 
+/** The release of CoreDNS, never as a fact where it is none. */
+export function releaseLine({version, versionAssumed}: CorednsPlan['coredns']): string {
+  return `CoreDNS ${version}${versionAssumed === true ? ' (assumed)' : ''}`
+}
+
 function planTable(plan: CorednsPlan, options: ViewOptions): string {
   const rows = plan.hosts.map(({name, target, form, block}) => [
     name,
@@ -47,7 +52,7 @@ function planTable(plan: CorednsPlan, options: ViewOptions): string {
     ...plan.sources.map(
       (source) => `${sourceLine(source)}${source.resourceVersion === undefined ? '' : ` at ${source.resourceVersion}`}`,
     ),
-    `CoreDNS ${plan.coredns.version}, cluster domain ${plan.coredns.clusterDomain}`,
+    `${releaseLine(plan.coredns)}, cluster domain ${plan.coredns.clusterDomain}`,
     `reload hash: ${plan.hash.sha512 ?? `unknown${plan.hash.unknown.length === 0 ? '' : ` (${plan.hash.unknown.join(', ')})`}`}`,
   ]
   return `${table}${summaryOf(plan)}\n${wide.map(printable).join('\n')}\n`

@@ -1,5 +1,5 @@
 import type {CorednsLint, CorednsQuery, CorednsShow} from '../model/coredns-view.ts'
-import {sourceLine} from './coredns-plan.ts'
+import {releaseLine, sourceLine} from './coredns-plan.ts'
 import {layoutTable, printable} from './table.ts'
 import type {View} from './view.ts'
 
@@ -24,7 +24,7 @@ export const corednsShowView: View<CorednsShow> = {
     const facts = [
       ...show.sources.map(sourceLine),
       ...(show.service === undefined ? [] : [`service: ${show.service}`]),
-      `CoreDNS ${show.coredns.version}, cluster domain ${show.coredns.clusterDomain === '' ? 'unknown' : show.coredns.clusterDomain}, reload ${show.reload ? 'on' : 'off'}`,
+      `${releaseLine(show.coredns)}, cluster domain ${show.coredns.clusterDomain === '' ? 'unknown' : show.coredns.clusterDomain}, reload ${show.reload ? 'on' : 'off'}`,
       ...(show.owner === undefined ? [] : [`owner: ${show.owner.title}, an edit lasts ${show.owner.lasts}`]),
       ...(show.nodeLocalDns === undefined
         ? []

@@ -1,6 +1,6 @@
 import type {SrcipDocument} from '../model/documents.ts'
 
-export const outputFormats = ['table', 'wide', 'json', 'yaml', 'name', 'diff'] as const
+export const outputFormats = ['table', 'wide', 'json', 'yaml', 'name', 'diff', 'html', 'junit'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
 export interface ViewOptions {
@@ -17,4 +17,8 @@ export interface View<T extends SrcipDocument> {
   /** Lines for `-o name`, each `kind/namespace/name` or the bare name of what has no object. */
   name?(result: T): readonly string[]
   diff?(result: T, options: ViewOptions): string
+  /** One file that can be attached to a ticket. */
+  html?(result: T): string
+  /** JUnit XML for CI systems. */
+  junit?(result: T): string
 }

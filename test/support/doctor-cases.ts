@@ -33,6 +33,8 @@ export interface ExpectedCase {
   readonly hidden?: readonly string[]
   /** Warnings that must not be reported. */
   readonly absent?: readonly string[]
+  /** A log of the ingress, and the class of each of its records. */
+  readonly log?: {readonly file: string; readonly lines: readonly string[]}
   readonly ways: readonly ExpectedWay[]
   readonly warnings?: readonly string[]
   readonly exit: number

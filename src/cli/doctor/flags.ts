@@ -30,7 +30,7 @@ export const doctorFlags = {
     helpGroup: 'CHANGE',
   }),
   events: changeFlags.events,
-  ...outputFlags(['table', 'wide', 'json', 'yaml', 'name']),
+  ...outputFlags(['table', 'wide', 'json', 'yaml', 'name', 'html', 'junit']),
 } as const
 
 /** What the parser makes of them. */

@@ -1,20 +1,29 @@
-import {placeOf, type Place, type Places} from './places.ts'
 import type {LogEvent} from './ingress-log.ts'
+import {placeOf, type Place, type Places} from './places.ts'
 
-/** What an ingress log proves; a closed list. */
+/** What one record of an ingress log shows; a closed list. */
 export type LogClass =
-  | 'health-check'
+  | 'tcp-health-check'
   | 'http-health-check'
   | 'hairpin'
-  | 'sender-missing'
-  | 'header-missing'
-  | 'header-unexpected'
+  | 'hairpin-http'
+  | 'hairpin-tls'
+  | 'outside-without-header'
+  | 'header-not-read'
+  | 'header-broken'
+  | 'port-scan'
   | 'balancer-address'
-  | 'scan'
+  | 'node-address'
+  | 'pod-range-gateway'
+  | 'passthrough-loopback'
+  | 'pod-address'
+  | 'client-address'
+
+type Severity = 'error' | 'warning' | 'info'
 
 export interface LogEvidence {
   readonly class: LogClass
-  readonly severity: 'error' | 'warning' | 'info'
+  readonly severity: Severity
   readonly place: Place
   readonly listener?: string
   /** Peers, most frequent first, at most five. */
@@ -25,67 +34,123 @@ export interface LogEvidence {
   readonly meaning: string
 }
 
-const meanings: Readonly<Record<LogClass, {readonly severity: LogEvidence['severity']; readonly meaning: string}>> = {
-  'health-check': {severity: 'info', meaning: 'a TCP health check opens and closes the port: harmless'},
+const hairpin = 'a pod calls a name of the cluster and arrives without the header: the hairpin problem'
+const lost = 'every request is logged with this kind of address: the client’s own never arrives'
+
+const meanings: Readonly<Record<LogClass, {readonly severity: Severity; readonly meaning: string}>> = {
+  'tcp-health-check': {
+    severity: 'info',
+    meaning: 'somebody opens and closes the port without a word, as a TCP health check does: harmless',
+  },
   'http-health-check': {
     severity: 'warning',
     meaning:
       'an HTTP health check without a header on a port that wants one: point it at the health port of the controller',
   },
-  hairpin: {
-    severity: 'error',
-    meaning: 'a pod calls a name of the cluster and arrives without the header: the hairpin problem',
-  },
-  'sender-missing': {
-    severity: 'error',
-    meaning: 'the balancer does not send the header that the ingress wants: outside traffic is down on this port',
-  },
-  'header-missing': {
+  hairpin: {severity: 'error', meaning: hairpin},
+  'hairpin-http': {severity: 'error', meaning: `${hairpin} (HTTP)`},
+  'hairpin-tls': {severity: 'error', meaning: `${hairpin} (TLS)`},
+  'outside-without-header': {
     severity: 'error',
     meaning:
-      'connections without the header that the ingress wants; behind a node, which hides who it was, or from outside past the balancer',
+      'a client, or the balancer for it, arrives without the header that the ingress wants: outside traffic is down on this port',
   },
-  'header-unexpected': {
+  'header-not-read': {
     severity: 'error',
-    meaning: 'the balancer sends a header that the ingress does not read: every connection fails on this port',
+    meaning: 'the sender writes a header and the ingress does not read it: every connection fails on this port',
   },
-  'balancer-address': {
-    severity: 'warning',
-    meaning: 'every request is logged with an address of the balancer or of a node instead of the client',
+  'header-broken': {severity: 'warning', meaning: 'it begins like a PROXY header and is none'},
+  'port-scan': {severity: 'info', meaning: 'neither a header nor a protocol that this port speaks'},
+  'balancer-address': {severity: 'info', meaning: 'requests with an address of the balancer instead of the client’s'},
+  'node-address': {severity: 'info', meaning: 'requests with the address of a node instead of the client’s'},
+  'pod-range-gateway': {
+    severity: 'info',
+    meaning: 'requests with the first address of a node’s pod range: masqueraded inside the node',
   },
-  scan: {severity: 'info', meaning: 'neither a header nor a protocol that this port speaks: a port scan'},
+  'passthrough-loopback': {
+    severity: 'info',
+    meaning: 'requests that came through the passthrough listener inside the controller, which hides who sent them',
+  },
+  'pod-address': {severity: 'info', meaning: 'requests of pods'},
+  'client-address': {severity: 'info', meaning: 'requests with addresses from outside'},
 }
 
 /** Requests that must be seen before their addresses say something about all of them. */
 const enoughRequests = 5
+const hiding = new Set<LogClass>(['balancer-address', 'node-address', 'pod-range-gateway', 'passthrough-loopback'])
 
-/** Judges events by where their peers lie; one row for each class, place and listener, worst first. Pure. */
+/** What one record shows. Pure. */
+export function classifyRecord(event: LogEvent, places: Places): LogClass {
+  const place = placeOf(event.peer, places)
+  switch (event.kind) {
+    case 'request':
+      return requestClass(place)
+    case 'header-found':
+      return 'header-not-read'
+    case 'unreadable':
+      // Without the bytes (HAProxy), only a balancer is suspected of sending a header.
+      return event.first === undefined && place === 'balancer' ? 'header-not-read' : 'port-scan'
+    case 'header-wanted':
+      return wantedClass(event.first, place)
+  }
+}
+
+function requestClass(place: Place): LogClass {
+  switch (place) {
+    case 'loopback':
+      return 'passthrough-loopback'
+    case 'balancer':
+      return 'balancer-address'
+    case 'node':
+      return 'node-address'
+    case 'gateway':
+      return 'pod-range-gateway'
+    case 'pod':
+      return 'pod-address'
+    case 'elsewhere':
+      return 'client-address'
+  }
+}
+
+function wantedClass(first: LogEvent['first'], place: Place): LogClass {
+  switch (first) {
+    case 'nothing':
+      return 'tcp-health-check'
+    case 'http-health-check':
+      return place === 'pod' ? 'hairpin-http' : 'http-health-check'
+    case 'something else':
+      return 'port-scan'
+    case 'proxy-v1':
+    case 'proxy-v2':
+      return 'header-broken'
+    case 'http':
+      return place === 'pod' ? 'hairpin-http' : 'outside-without-header'
+    case 'tls':
+      return place === 'pod' ? 'hairpin-tls' : 'outside-without-header'
+    case undefined:
+      return place === 'pod' ? 'hairpin' : 'outside-without-header'
+  }
+}
+
+/** One row for each class, place and listener, worst first. Requests are told by class and place only. Pure. */
 export function judgeLog(events: readonly LogEvent[], places: Places): LogEvidence[] {
   const rows = new Map<string, {row: Omit<LogEvidence, 'peers' | 'count'>; peers: Map<string, number>}>()
-  const add = (event: LogEvent, name: LogClass, place: Place): void => {
-    const key = [name, place, event.listener ?? ''].join(' ')
+  const requests = events.filter(({kind}) => kind === 'request')
+  const hidden =
+    requests.length >= enoughRequests && requests.every((event) => hiding.has(classifyRecord(event, places)))
+  for (const event of events) {
+    const name = classifyRecord(event, places)
+    const place = placeOf(event.peer, places)
+    const listener = event.kind === 'request' ? undefined : event.listener
+    const key = [name, place, listener ?? ''].join(' ')
+    const judged = hidden && hiding.has(name) ? ({severity: 'warning', meaning: lost} as const) : meanings[name]
     const entry = rows.get(key) ?? {
-      row: {
-        class: name,
-        place,
-        ...meanings[name],
-        line: event.line,
-        ...(event.listener === undefined ? {} : {listener: event.listener}),
-      },
+      row: {class: name, place, ...judged, line: event.line, ...(listener === undefined ? {} : {listener})},
       peers: new Map<string, number>(),
     }
     entry.peers.set(event.peer, (entry.peers.get(event.peer) ?? 0) + 1)
     rows.set(key, entry)
   }
-  for (const event of events) {
-    const place = placeOf(event.peer, places)
-    const name = classOf(event, place)
-    if (name !== undefined) add(event, name, place)
-  }
-  const requests = events.filter(({kind}) => kind === 'request')
-  const seen = requests.map((event) => [event, placeOf(event.peer, places)] as const)
-  if (requests.length >= enoughRequests && seen.every(([, place]) => place === 'balancer' || place === 'node'))
-    for (const [{kind, peer, line}, place] of seen) add({kind, peer, line}, 'balancer-address', place)
   return [...rows.values()]
     .map(({row, peers}) => ({
       ...row,
@@ -96,38 +161,6 @@ export function judgeLog(events: readonly LogEvent[], places: Places): LogEviden
       count: [...peers.values()].reduce((sum, count) => sum + count, 0),
     }))
     .toSorted((a, b) => rank(a) - rank(b) || a.line - b.line)
-}
-
-function classOf({kind, first}: LogEvent, place: Place): LogClass | undefined {
-  switch (kind) {
-    case 'request':
-      return undefined
-    case 'header-found':
-      return 'header-unexpected'
-    case 'unreadable':
-      // Without the bytes (HAProxy), only a balancer is suspected of sending a header.
-      return first === undefined && place === 'balancer' ? 'header-unexpected' : 'scan'
-    case 'header-wanted':
-      return wantedClass(first, place)
-  }
-}
-
-function wantedClass(first: LogEvent['first'], place: Place): LogClass {
-  switch (first) {
-    case 'nothing':
-      return place === 'elsewhere' ? 'scan' : 'health-check'
-    case 'http-health-check':
-      if (place === 'pod') return 'hairpin'
-      return 'http-health-check'
-    case 'something else':
-    case 'proxy-v1':
-    case 'proxy-v2':
-      return place === 'balancer' ? 'sender-missing' : 'scan'
-    case 'http':
-    case 'tls':
-    case undefined:
-      return place === 'pod' ? 'hairpin' : place === 'balancer' ? 'sender-missing' : 'header-missing'
-  }
 }
 
 function rank({severity}: LogEvidence): number {

@@ -1,23 +1,16 @@
 import type {DoctorReport, Finding} from '../../model/doctor.ts'
-import {layoutTable, printable} from '../table.ts'
+import {printable} from '../table.ts'
 import type {View, ViewOptions} from '../view.ts'
+import {doctorHtml} from './html.ts'
+import {doctorJunit} from './junit.ts'
+import {drawWays, summary} from './picture.ts'
 
-/** Verdicts of every way in, then findings with their cheapest remedy; wide adds hops, evidence and every remedy. */
+/** A picture of every way in with its verdicts, then findings with their cheapest remedy; wide adds settings, evidence and every remedy. */
 export const doctorView: View<DoctorReport> = {
   table(report, options) {
-    const rows = report.paths.map((path) => [
-      path.id,
-      [path.platform.balancer ?? '?', path.platform.receiver ?? 'application'].join(' > '),
-      path.after === undefined ? path.outside.verdict : `${path.outside.verdict} > ${path.after.outside.verdict}`,
-      path.after === undefined ? path.hairpin.verdict : `${path.hairpin.verdict} > ${path.after.hairpin.verdict}`,
-      path.lostAt ?? '-',
-    ])
-    const table =
-      rows.length === 0
-        ? 'no way in: no Service of type LoadBalancer or NodePort or with externalIPs was read\n'
-        : layoutTable(['WAY IN', 'THROUGH', 'OUTSIDE', 'HAIRPIN', 'LOST AT'], rows, options.headers)
     return [
-      table,
+      `${summary(report)}\n`,
+      ...drawWays(report.paths, options).map((text) => `\n${text}`),
       ...(options.wide ? report.paths.map(hops) : []),
       ...(report.findings.length === 0
         ? []
@@ -25,6 +18,8 @@ export const doctorView: View<DoctorReport> = {
       ...notSeen(report),
     ].join('')
   },
+  html: doctorHtml,
+  junit: doctorJunit,
   name: (report) =>
     [
       ...report.paths.map((path) => `service/${path.namespace}/${path.service}`),

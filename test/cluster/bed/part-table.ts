@@ -130,6 +130,7 @@ export const PARTS = {
   openssl: packaged('openssl'),
   curl: packaged('curl'),
   dnsperf: packaged('dnsperf'),
+  chromium: packaged('chromium'),
   tcpdump: packaged('tcpdump'),
 } as const satisfies Record<string, Part>
 

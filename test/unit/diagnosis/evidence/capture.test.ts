@@ -5,10 +5,9 @@ import {judgeCapture} from '../../../../src/diagnosis/evidence/judge-capture.ts'
 import {readPcap, type Segment} from '../../../../src/diagnosis/evidence/packets.ts'
 import type {Places} from '../../../../src/diagnosis/evidence/places.ts'
 import {readTcpdumpText} from '../../../../src/diagnosis/evidence/tcpdump-text.ts'
-import {readRange} from '../../../../src/model/address-range.ts'
 
 const file = (name: string) => readFileSync(new URL(`../../../cases/captures/${name}`, import.meta.url))
-const places: Places = {balancers: [readRange('127.0.0.1')!], pods: [], nodes: []}
+const places: Places = {balancers: [], pods: [], nodes: [], gateways: []}
 
 function segmentsOf(read: readonly Segment[] | {readonly unreadable: string}): readonly Segment[] {
   if ('unreadable' in read) throw new Error(read.unreadable)
@@ -17,8 +16,8 @@ function segmentsOf(read: readonly Segment[] | {readonly unreadable: string}): r
 
 /** What was sent while each of the captures ran. */
 const sent = {
-  18_080: ['1 http balancer', '1 nothing balancer', '1 proxy-v1 balancer'],
-  18_443: ['1 proxy-v1 balancer', '1 proxy-v1 elsewhere', '1 proxy-v2 balancer', '1 tls balancer'],
+  18_080: ['1 http loopback', '1 nothing loopback', '1 proxy-v1 loopback'],
+  18_443: ['1 proxy-v2 loopback', '1 tls loopback', '2 proxy-v1 loopback'],
 }
 
 function told(segments: readonly Segment[]) {
@@ -43,7 +42,7 @@ describe('captures that tcpdump made', () => {
   test('as text: what cannot be printed cannot be told', () => {
     expect(told(segmentsOf(readTcpdumpText(file('loopback-ascii.txt').toString('latin1'))))).toEqual({
       18_080: sent[18_080],
-      18_443: ['1 not captured balancer', '1 proxy-v1 balancer', '1 proxy-v1 elsewhere', '1 proxy-v2 balancer'],
+      18_443: ['1 not captured loopback', '1 proxy-v2 loopback', '2 proxy-v1 loopback'],
     })
   })
 
