@@ -48,7 +48,7 @@ function viewNode(node: KubeObject): NodeView {
     name: node.metadata.name,
     addresses: list(field(status, 'addresses'))
       .map(record)
-      .filter((entry) => /IP$/.test(text(field(entry, 'type')) ?? ''))
+      .filter((entry) => (text(field(entry, 'type')) ?? '').endsWith('IP'))
       .flatMap((entry) => text(field(entry, 'address')) ?? []),
     podRanges: ranges.length > 0 ? ranges : single === undefined ? [] : [single],
     version: text(field(record(field(status, 'nodeInfo')), 'kubeletVersion')),

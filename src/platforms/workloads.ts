@@ -90,7 +90,7 @@ export function wordsOf(runner: Runner, container: ContainerView): string[] {
       const literal = container.env.find((variable) => variable.name === name)?.value
       if (literal !== undefined && literal !== '') return literal
       // by the downward API: nothing else is ever put into a variable of this name
-      return /NAMESPACE$/.test(name) ? runner.namespace : whole
+      return name.endsWith('NAMESPACE') ? runner.namespace : whole
     }),
   )
 }

@@ -61,7 +61,10 @@ function tenants({cluster}: Diagnosis): Draft[] {
     const controller = record(
       field(record(field(record(field(nginx, 'valuesOverride')), 'ingress-nginx')), 'controller'),
     )
-    const asks = String(field(record(field(controller, 'config')), 'use-proxy-protocol') ?? 'false')
+    const asks = JSON.stringify(field(record(field(controller, 'config')), 'use-proxy-protocol') ?? false).replaceAll(
+      '"',
+      '',
+    )
     if (asks === 'true') return []
     const object = `kubernetes/${tenant.metadata.namespace ?? 'default'}/${tenant.metadata.name}`
     return [

@@ -22,7 +22,7 @@ export const deprecatedField: Check = {
             : 'enableProxyProtocol is the old field',
           object,
           severity: both ? 'warning' : 'info',
-          evidence: [{object, field: 'spec.enableProxyProtocol', value: String(old)}],
+          evidence: [{object, field: 'spec.enableProxyProtocol', value: JSON.stringify(old)}],
           remedies: [
             advice(
               'new-field',

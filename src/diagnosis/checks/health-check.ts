@@ -1,4 +1,4 @@
-import {healthCheckProblem} from '../path/outside.ts'
+import {healthCheckProblem} from '../path/carried-way.ts'
 import {serviceRef} from '../path/facts.ts'
 import {ask} from '../remedies/for-outside.ts'
 import type {Check} from './check.ts'

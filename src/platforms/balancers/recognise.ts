@@ -3,7 +3,7 @@ import {field, record, text} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
 import {imageTag, isImageOf} from '../versions.ts'
-import {podRunners, records, workloadRunners, wordsOf, type Runner} from '../workloads.ts'
+import {podRunners, records, workloadRunners, type Runner} from '../workloads.ts'
 import {balancerRows} from './index.ts'
 import type {BalancerRow} from './row.ts'
 
@@ -226,14 +226,6 @@ function chooseRow(family: string, service: KubeObject): BalancerRow | undefined
 export function statusHostnames(service: KubeObject): string[] {
   const status = record(field(record(service['status']), 'loadBalancer'))
   return records(field(status, 'ingress')).flatMap((entry) => text(field(entry, 'hostname')) ?? [])
-}
-
-/** Arguments of a controller, for settings that only they show. */
-export function controllerWords(controller: BalancerController | undefined): string[] {
-  const container = controller?.runner.spec.containers.find(({image}) =>
-    isImageOf(image, controller.row.match.images ?? []),
-  )
-  return controller === undefined || container === undefined ? [] : wordsOf(controller.runner, container)
 }
 
 function clue(object: string, where: string, value: string, families: readonly string[]): Clue {

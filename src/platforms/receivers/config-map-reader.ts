@@ -1,5 +1,5 @@
 import {isInRanges, readRange, type AddressRange} from '../../model/address-range.ts'
-import {field, record} from '../../model/fields.ts'
+import {record} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import {compareVersions} from '../versions.ts'
 import {flagOf, isFlagOn, wordsOf, type Runner} from '../workloads.ts'
@@ -171,10 +171,4 @@ function withoutConfig(question: ReceiverQuestion, setting: Extract<ReceiverSett
     seen: [{object: runner!.object, field: 'spec.containers[].args', value: `no ${flag}`}],
     notes: [`no argument ${flag}: the controller reads no ConfigMap`],
   }
-}
-
-/** Value of one key as text, for checks. */
-export function configText(config: ReadConfig, key: string): string | undefined {
-  const value = field(config.data, key)
-  return typeof value === 'string' ? value : undefined
 }
