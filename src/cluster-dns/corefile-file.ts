@@ -43,15 +43,20 @@ async function readAll(stream: AsyncIterable<Uint8Array>, name: string): Promise
   return Buffer.concat(chunks)
 }
 
+/** @throws SrcipError 2 for `-`: what came from stdin cannot be written back. Asked before anything is read. */
+export function requireFile(path: string): void {
+  if (path !== '-') return
+  throw new SrcipError('Usage', '--in-place needs a file: what came from stdin cannot be written back', {
+    hints: ['without --in-place the new text goes to stdout'],
+  })
+}
+
 /**
  * Replaces a file's content in one step: written beside it, fsynced, renamed over it, the directory fsynced. Whoever reads (or a
  * kill at any moment) finds the old bytes or the new ones. A symlink is followed, mode and owner stay.
  */
 export async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
-  if (path === '-')
-    throw new SrcipError('Usage', '--in-place needs a file: stdin cannot be written back', {
-      hints: ['leave --in-place out: the new text goes to stdout'],
-    })
+  requireFile(path)
   try {
     const target = await realpath(path)
     const {mode, uid, gid} = await stat(target)

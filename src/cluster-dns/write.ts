@@ -59,8 +59,11 @@ export async function makeWrites(
   options: WriteOptions = {},
 ): Promise<DoneWrite[]> {
   const done: DoneWrite[] = []
-  for (const write of writes) {
+  for (const planned of writes) {
     try {
+      // Two keys of one ConfigMap: the second write stands on the first.
+      const earlier = options.dryRun === 'server' ? undefined : done.findLast((one) => sameObject(one, planned))
+      const write = earlier === undefined ? planned : standingOn(planned, earlier)
       done.push(await makeWrite(client, write, options))
     } catch (error) {
       if (options.dryRun !== 'server' && done.length > 0) await undoWrites(client, done, options)
@@ -106,6 +109,7 @@ export interface UndoOptions extends CallOptions {
 
 /** What became of an attempt to put the previous bytes back. */
 export interface UndoneWrite {
+  /** With the version of the object that the way back produced, where it was restored. */
   readonly write: DoneWrite
   readonly restored: boolean
   /** Why not. */
@@ -125,7 +129,10 @@ export async function undoWrites(
   options: UndoOptions = {},
 ): Promise<UndoneWrite[]> {
   const results: UndoneWrite[] = []
-  for (const write of done.toReversed()) results.push(await undoWrite(client, write, options))
+  for (const write of done.toReversed()) {
+    const later = results.findLast((result) => result.restored && sameObject(result.write, write))
+    results.push(await undoWrite(client, later === undefined ? write : standingOn(write, later.write), options))
+  }
   return results
 }
 
@@ -133,19 +140,21 @@ async function undoWrite(client: KubeClient, write: DoneWrite, options: UndoOpti
   const {namespace, configMap: name, key} = write
   for (let attempt = 1; ; attempt++) {
     try {
-      await client.mergePatch(
+      const {metadata} = await client.mergePatch(
         resources.configMaps,
         {namespace, name},
         {data: {[key]: write.before}},
         {...options, fieldManager, uid: write.uid, resourceVersion: write.resourceVersion},
       )
-      return {write, restored: true}
+      return {write: {...write, resourceVersion: metadata.resourceVersion ?? ''}, restored: true}
     } catch (error) {
       const live = await client
         .find<KubeObject>(resources.configMaps, {namespace, name}, options)
         .catch(() => undefined)
       // a patch whose answer got lost has restored it all the same
-      if (live !== undefined && valueOf(live, key) === write.before) return {write, restored: true}
+      if (live !== undefined && valueOf(live, key) === write.before) {
+        return {write: {...write, resourceVersion: live.metadata.resourceVersion ?? ''}, restored: true}
+      }
       if (isConflict(error) || hasStatus(error, 404)) return {write, restored: false, reason: changedBy(write, live)}
       if (attempt === undoTries || options.signal?.aborted === true || hasStatus(error, 401, 403)) {
         return {write, restored: false, reason: error instanceof Error ? error.message : String(error)}
@@ -153,6 +162,15 @@ async function undoWrite(client: KubeClient, write: DoneWrite, options: UndoOpti
       await sleep(options.clock ?? systemClock, 200 * 2 ** attempt)
     }
   }
+}
+
+function sameObject(left: DnsWrite, right: DnsWrite): boolean {
+  return left.namespace === right.namespace && left.configMap === right.configMap
+}
+
+/** A write to another key of an object that we have just changed ourselves. */
+function standingOn<Write extends DnsWrite>(write: Write, {uid, resourceVersion}: DoneWrite): Write {
+  return {...write, uid, resourceVersion}
 }
 
 function valueOf(object: KubeObject, key: string): string | null {

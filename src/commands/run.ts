@@ -1,5 +1,5 @@
 import {SrcipCommand} from '../cli/command.ts'
-import {runFlags} from './run-flags.ts'
+import {runFlags} from '../cli/run/flags.ts'
 
 export default class Run extends SrcipCommand {
   static override summary = 'Keep in-cluster DNS pointed at the proxy, for as long as it runs (in a Pod)'

@@ -4,6 +4,7 @@ import {loadDnsLocation} from '../cluster-dns/load.ts'
 import {readBaseline} from '../cluster-dns/observe.ts'
 import {planCorednsChange} from '../cluster-dns/plan/plan-change.ts'
 import type {CorednsChange} from '../cluster-dns/plan/plan-change.ts'
+import type {PlaceMode} from '../cluster-dns/plan/request.ts'
 import {createPodAccess} from '../cluster-dns/pod-access.ts'
 import type {PodAccess} from '../cluster-dns/pod-access.ts'
 import {proveChange} from '../cluster-dns/prove.ts'
@@ -90,7 +91,7 @@ export class DnsOutput implements Output {
         before: options.before,
         // Whether an empty set is meant has been decided before the plan is made.
         allowEmpty: true,
-        mode: options.writeTo.includes('import') ? 'import' : 'auto',
+        mode: modeOf(options.writeTo),
       })
     let planned = planFor(names)
     const whole = planned.document.refused.find((entry) => entry.name === '*')
@@ -219,6 +220,12 @@ function metricsPortOf(state: DnsState): number | undefined {
 function configMapsOf(state: DnsState): string[] {
   const names = [state.location?.corefile.configMap, ...(state.location?.mounts ?? []).map((mount) => mount.configMap)]
   return [...new Set(names.filter((name) => name !== undefined))]
+}
+
+/** Which place of cluster DNS --write-to allows; with both, or `auto`, the plan decides block by block. */
+export function modeOf(writeTo: RunOptions['writeTo']): PlaceMode {
+  const [only, ...others] = writeTo.filter((place) => place === 'auto' || place === 'corefile' || place === 'import')
+  return only === undefined || others.length > 0 ? 'auto' : only
 }
 
 function isService(target: string): boolean {

@@ -127,6 +127,15 @@ await describeWithParts('writes of cluster DNS with their preconditions', [...AP
     expect((await read('coredns')).data).toEqual({Corefile: 'c'})
   })
 
+  test('two keys of one ConfigMap: the second write stands on the first, and undo goes the same way back', async () => {
+    const first = await prepared('coredns', {Corefile: 'a', 'srcip.override': 'x'}, {key: 'Corefile', after: 'b'})
+    const second: DnsWrite = {...first, key: 'srcip.override', before: 'x', after: null}
+    const done = await makeWrites(client, [first, second])
+    expect((await read('coredns')).data).toEqual({Corefile: 'b'})
+    expect(await undoWrites(client, done)).toMatchObject([{restored: true}, {restored: true}])
+    expect((await read('coredns')).data).toEqual({Corefile: 'a', 'srcip.override': 'x'})
+  })
+
   test('undo leaves what somebody wrote since, and says so', async () => {
     const write = await prepared('coredns', {Corefile: 'a'}, {key: 'Corefile', after: 'b'})
     const done = await makeWrites(client, [write])

@@ -367,6 +367,18 @@ describe('how -f behaves', () => {
     )
   })
 
+  test('a release that nobody named is called assumed, in tables and in documents', async () => {
+    const shown = async (...more: string[]): Promise<string> =>
+      (await srcip(['coredns', 'show', '-f', good, ...more])).stdout
+    expect(await shown()).toContain('CoreDNS 1.14.7 (assumed), cluster domain')
+    expect(await shown('--coredns-version', '1.11.3')).toContain('CoreDNS 1.11.3, cluster domain')
+    expect(JSON.parse(await shown('-o', 'json'))).toMatchObject({coredns: {version: '1.14.7', versionAssumed: true}})
+    const planned = await plan(good, '--host', 'app.example.org', '-o', 'json')
+    expect(JSON.parse(planned.stdout)).toMatchObject({coredns: {version: '1.14.7', versionAssumed: true}})
+    const linted = await srcip(['coredns', 'lint', '-f', good, '-o', 'json', '--coredns-version', '1.14.7'])
+    expect((JSON.parse(linted.stdout) as {coredns: unknown}).coredns).toEqual({version: '1.14.7'})
+  })
+
   test('a refused plan is a document too, with its exit code', async () => {
     const {exitCode, stdout} = await plan(
       caseFile('B03-header-coredns-itself-misreads/Corefile.c-one-line'),

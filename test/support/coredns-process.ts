@@ -1,4 +1,6 @@
 import {spawn, type ChildProcess} from 'node:child_process'
+import {randomInt} from 'node:crypto'
+import {createSocket} from 'node:dgram'
 import {once} from 'node:events'
 import {writeFileSync} from 'node:fs'
 import {createServer} from 'node:net'
@@ -15,10 +17,19 @@ export interface CorednsProcess {
 }
 
 /**
- * Starts a CoreDNS binary and waits until it serves or ends. In: binary, a folder for its Corefile, the text, a name
+ * Starts a CoreDNS binary and waits until it serves or ends; again when a port is taken for a moment. In: binary, a folder for its Corefile, the text, a name
  * that is unique in the folder, and what guards the process against being left behind.
  */
-export async function startCoredns(options: {
+export async function startCoredns(options: StartOptions): Promise<CorednsProcess> {
+  for (let tries = 1; ; tries++) {
+    const started = await startOnce(options)
+    if (started.serving || tries === 5 || !started.output().includes('address already in use')) return started
+    await started.stop()
+    await sleep(1000)
+  }
+}
+
+interface StartOptions {
   readonly binary: string
   readonly folder: string
   readonly name: string
@@ -27,7 +38,9 @@ export async function startCoredns(options: {
   readonly env?: Readonly<Record<string, string>>
   /** Port of plain DNS where the Corefile names none. */
   readonly port?: number
-}): Promise<CorednsProcess> {
+}
+
+async function startOnce(options: StartOptions): Promise<CorednsProcess> {
   const path = join(options.folder, `Corefile.${options.name}`)
   writeFileSync(path, options.corefile)
   const child = spawn(
@@ -61,16 +74,48 @@ export async function startCoredns(options: {
   }
 }
 
-/** Out: that many ports of the loopback that nothing listens on, all held at the same time while they are chosen. */
+/** Below what the kernel gives to outgoing sockets: a forwarded question of somebody else takes none of these. */
+const portRange = {from: 12_000, to: 32_000} as const
+
+/** Out: that many ports of the loopback that are free for TCP and UDP, all held at the same time while they are chosen. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({length: count}, () => createServer())
   const ports: number[] = []
-  for (const server of servers) {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) ports.push(address.port)
+  const held: (() => Promise<void>)[] = []
+  const size = portRange.to - portRange.from
+  const first = randomInt(size)
+  for (let step = 0; ports.length < count && step < size; step++) {
+    const port = portRange.from + ((first + step) % size)
+    const release = await hold(port)
+    if (release === undefined) continue
+    ports.push(port)
+    held.push(release)
   }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  await Promise.all(held.map((release) => release()))
   return ports
+}
+
+/** Out: what lets go of the port again; undefined when somebody has it. */
+async function hold(port: number): Promise<(() => Promise<void>) | undefined> {
+  const server = createServer()
+  const socket = createSocket('udp4')
+  const release = async (): Promise<void> => {
+    await new Promise((resolve) => server.close(resolve))
+    await new Promise<void>((resolve) => {
+      try {
+        socket.close(resolve)
+      } catch {
+        resolve()
+      }
+    })
+  }
+  try {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    socket.bind(port, '127.0.0.1')
+    await once(socket, 'listening')
+    return release
+  } catch {
+    await release()
+    return undefined
+  }
 }

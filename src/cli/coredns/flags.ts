@@ -58,9 +58,9 @@ const editFlags = {
   }),
   repair: Flags.boolean({summary: 'mend damaged marker lines', helpGroup: dns}),
   mode: Flags.option({
-    options: ['auto', 'import'] as const,
+    options: ['auto', 'import', 'corefile'] as const,
     default: 'auto' as const,
-    summary: 'import: only through a key of a mounted ConfigMap, never between markers in the Corefile',
+    summary: 'import: only through a key of a mounted ConfigMap; corefile: only between markers in the Corefile',
     helpGroup: dns,
   })(),
 } as const

@@ -1,7 +1,7 @@
 import {parseVersion} from '../../../plugins/coredns/src/index.ts'
 import {requireFile} from '../../cluster-dns/corefile-file.ts'
 import {planCorednsChange, type CorednsChange} from '../../cluster-dns/plan/plan-change.ts'
-import type {CorednsPlanRequest} from '../../cluster-dns/plan/request.ts'
+import type {CorednsPlanRequest, PlaceMode} from '../../cluster-dns/plan/request.ts'
 import {stateOfFile} from '../../cluster-dns/state.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
 import type {KubeClient} from '../../kube/index.ts'
@@ -25,7 +25,7 @@ export interface PlanFlagValues extends HostFlagValues {
   readonly wildcards?: boolean
   readonly before?: boolean
   readonly repair?: boolean
-  readonly mode?: 'auto' | 'import'
+  readonly mode?: PlaceMode
   readonly 'allow-empty'?: boolean
   readonly 'restart-coredns'?: boolean
   readonly force?: boolean

@@ -13,7 +13,7 @@ import {apiVersion} from '../../model/documents.ts'
 import {exitCodes} from '../../model/errors.ts'
 import type {DnsChange, DnsState} from '../types.ts'
 import {parseOptionsOf} from '../view/parsed-state.ts'
-import {sourceOf} from '../view/show.ts'
+import {releaseOf, sourceOf} from '../view/show.ts'
 import {editorHooks} from './editor-hooks.ts'
 import {explainImports, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
@@ -66,6 +66,7 @@ export function planCorednsChange(state: DnsState, request: CorednsPlanRequest):
     adopt: request.adopt ?? [],
     targets,
     importKeys: keys.map((key) => key.path),
+    place: request.mode === 'corefile' ? 'corefile' : 'auto',
     wildcards: request.wildcards === true || request.operation === 'clean',
     before: request.before === true,
     repair: request.repair === true,
@@ -192,7 +193,9 @@ function placeRefusal(
     return {code: 'ImportKeyNotRead', reason, remedy}
   }
   const changesCorefile = plan.files.some((file) => file.file === '')
-  return changesCorefile && request.force !== true ? ownerRefusal(state, keys) : undefined
+  return changesCorefile && request.force !== true
+    ? ownerRefusal(state, request.mode === 'corefile' ? [] : keys)
+    : undefined
 }
 
 /** Why nothing at all is written. */
@@ -385,7 +388,7 @@ function documentOf(
       })),
     ],
     targets: [...sorted.targets.values()],
-    coredns: {version: state.version, clusterDomain},
+    coredns: {...releaseOf(state), clusterDomain},
     ...part,
     changed: part.edits.length > 0,
   }

@@ -7,6 +7,9 @@ export interface PlanHost {
   readonly target: string
 }
 
+/** Where lines go: the import key where the block imports one, else the Corefile (`auto`); or one of the two and nothing else. */
+export type PlaceMode = 'auto' | 'import' | 'corefile'
+
 /** What a person (or `run`) wants of cluster DNS. The hosts are the whole wanted set. */
 export interface CorednsPlanRequest {
   readonly operation: 'apply' | 'clean'
@@ -28,7 +31,7 @@ export interface CorednsPlanRequest {
   readonly restartCoredns?: boolean
   /** Write although the owner of the object puts it back. */
   readonly force?: boolean
-  /** `import`: only through an import key, never between markers. Default `auto`. */
-  readonly mode?: 'auto' | 'import'
+  /** `import`: only through an import key, `corefile`: only between markers; lines of ours elsewhere move. Default `auto`. */
+  readonly mode?: PlaceMode
   readonly clusterDomain?: string
 }

@@ -3,14 +3,17 @@ import type {DnsState, DnsWrite} from '../types.ts'
 import type {OwnImportKey} from './import-keys.ts'
 
 /**
- * Changed files as writes of ConfigMap keys. Import keys come first: lines that move from the Corefile to a key stand in both for
- * a moment rather than in neither. A key that is empty afterwards goes; the ConfigMap stays.
+ * Changed files as writes of ConfigMap keys. What shrinks comes last: lines that move between
+ * the Corefile and a key stand in both for a moment rather than in neither. A key that is empty afterwards goes; the ConfigMap stays.
  */
 export function writesOf(state: DnsState, files: readonly FileChange[], keys: readonly OwnImportKey[]): DnsWrite[] {
   const location = state.location
   if (location === undefined) return []
   return [...files]
-    .sort((left, right) => Number(left.file === '') - Number(right.file === ''))
+    .sort(
+      (left, right) =>
+        Number(shrinks(left)) - Number(shrinks(right)) || Number(left.file === '') - Number(right.file === ''),
+    )
     .flatMap((file): DnsWrite[] => {
       const own = keys.find((key) => key.path === file.file)
       const before = file.before === undefined ? null : Buffer.from(file.before).toString('utf8')
@@ -27,6 +30,10 @@ export function writesOf(state: DnsState, files: readonly FileChange[], keys: re
         },
       ]
     })
+}
+
+function shrinks({before, after}: FileChange): boolean {
+  return (after?.length ?? 0) < (before?.length ?? 0)
 }
 
 function identityOf({uid, resourceVersion}: {readonly uid?: string; readonly resourceVersion?: string}): {

@@ -4,7 +4,7 @@ import {apiVersion} from '../../model/documents.ts'
 import {exitCodes} from '../../model/errors.ts'
 import type {DnsState} from '../types.ts'
 import {parseOptionsOf} from './parsed-state.ts'
-import {sourceOf} from './show.ts'
+import {releaseOf, sourceOf} from './show.ts'
 
 /** Looks for every known trap in a Corefile and its imports. Pure. */
 export function lintState(state: DnsState): CorednsLint {
@@ -14,7 +14,7 @@ export function lintState(state: DnsState): CorednsLint {
     apiVersion,
     kind: 'CorednsLint',
     sources: [sourceOf(state)],
-    coredns: {version: state.version},
+    coredns: releaseOf(state),
     findings,
     exitCode: findings.some((finding) => finding.severity === 'error') ? exitCodes.CheckFailed : exitCodes.Ok,
     changed: false,

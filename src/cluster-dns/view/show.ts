@@ -27,7 +27,7 @@ export function showState(state: DnsState): CorednsShow {
     kind: 'CorednsShow',
     sources: [sourceOf(state)],
     coredns: {
-      version: state.version,
+      ...releaseOf(state),
       clusterDomain: clusterDomainOf(parsed) ?? '',
       corefile: state.corefilePath,
       ...(location === undefined ? {} : {image: location.container.image}),
@@ -63,6 +63,11 @@ export function showState(state: DnsState): CorednsShow {
     changed: false,
     warnings: (location?.ignored ?? []).map(({object, reason}) => `${object} is passed over: it ${reason}`),
   }
+}
+
+/** The release that a state was read with, as documents tell it. */
+export function releaseOf({version, versionKnown}: DnsState): {version: string; versionAssumed?: true} {
+  return {version, ...(versionKnown ? {} : {versionAssumed: true})}
 }
 
 /** The text that a state was read from, as documents name it. */

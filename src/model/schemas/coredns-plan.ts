@@ -49,11 +49,15 @@ export const hashSchema = closed({
   unknown: listOf(Type.String({description: 'What the hash depends on and could not be seen.'})),
 })
 
+export const versionAssumed = Type.Optional(
+  Type.Boolean({description: 'True where nothing tells the release, so that this one was taken (--coredns-version).'}),
+)
+
 /** What `coredns plan` prints, and what `apply` and `clean` act on. */
 export const corednsPlanSchema = documentSchema('coredns-plan', 'CorednsPlan', {
   sources: listOf(sourceSchema),
   targets: listOf(targetSchema),
-  coredns: closed({version: Type.String(), clusterDomain: Type.String()}),
+  coredns: closed({version: Type.String(), versionAssumed, clusterDomain: Type.String()}),
   hosts: listOf(hostSchema),
   refused: listOf(refusalSchema),
   edits: listOf(editSchema),

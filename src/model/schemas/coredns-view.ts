@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import {hashSchema, sourceSchema} from './coredns-plan.ts'
+import {hashSchema, sourceSchema, versionAssumed} from './coredns-plan.ts'
 import {closed, count, documentSchema, listOf} from './frame.ts'
 
 const text = Type.String()
@@ -23,7 +23,7 @@ export const blockSchema = closed({
 /** What `coredns show` prints. */
 export const corednsShowSchema = documentSchema('coredns-show', 'CorednsShow', {
   sources: listOf(sourceSchema),
-  coredns: closed({version: text, clusterDomain: text, image: Type.Optional(text), corefile: text}),
+  coredns: closed({version: text, versionAssumed, clusterDomain: text, image: Type.Optional(text), corefile: text}),
   reload: Type.Boolean(),
   hash: hashSchema,
   blocks: listOf(blockSchema),
@@ -71,6 +71,6 @@ export const findingSchema = closed({
 /** What `coredns lint` prints; exit code 22 when a finding is an error. */
 export const corednsLintSchema = documentSchema('coredns-lint', 'CorednsLint', {
   sources: listOf(sourceSchema),
-  coredns: closed({version: text}),
+  coredns: closed({version: text, versionAssumed}),
   findings: listOf(findingSchema),
 })

@@ -281,6 +281,64 @@ describe('where the rules go (B18)', () => {
   })
 })
 
+describe('one place and no other (mode)', () => {
+  const kubeadmWithImport = (): KubeObject[] => {
+    const map = configMap('coredns', {
+      Corefile: kubeadmCorefile.replace('    reload\n', '    reload\n    import /etc/coredns/custom/*.override\n'),
+    })
+    return dnsWith(map, custom, configMap('coredns-custom', {'log.override': 'log\n'}, {resourceVersion: '9'}))
+  }
+
+  /** The same cluster after the writes of a change. */
+  function after(objects: readonly KubeObject[], change: ReturnType<typeof plan>['change']): KubeObject[] {
+    return objects.map((object) => {
+      const data = {...(object as {data?: Record<string, string>}).data}
+      for (const write of change?.writes ?? []) {
+        if (object.kind !== 'ConfigMap' || object.metadata.name !== write.configMap) continue
+        if (write.after === null) delete data[write.key]
+        else data[write.key] = write.after
+      }
+      return object.kind === 'ConfigMap' ? {...object, data} : object
+    })
+  }
+
+  it('corefile: between markers although the block imports a key', () => {
+    const objects = kubeadmWithImport()
+    expect(plan(objects).change?.writes).toMatchObject([{configMap: 'coredns-custom', key: 'srcip.override'}])
+    const {document, change} = plan(objects, {mode: 'corefile'})
+    expect(document).toMatchObject({exitCode: 0, hosts: [{name: 'shop.example.org'}]})
+    expect(change?.writes).toMatchObject([{configMap: 'coredns', key: 'Corefile'}])
+  })
+
+  it('lines of ours move from one place to the other, standing in both for a moment, and come back byte for byte', () => {
+    const objects = kubeadmWithImport()
+    const inKey = after(objects, plan(objects).change)
+    const moved = plan(inKey, {mode: 'corefile'})
+    expect(moved.change?.writes).toMatchObject([
+      {configMap: 'coredns', key: 'Corefile', after: expect.stringContaining('shop.example.org')},
+      {configMap: 'coredns-custom', key: 'srcip.override', after: null},
+    ])
+    const inCorefile = after(inKey, moved.change)
+    const back = plan(inCorefile, {mode: 'import'})
+    expect(back.change?.writes).toMatchObject([
+      {configMap: 'coredns-custom', key: 'srcip.override', after: expect.stringContaining('shop.example.org')},
+      {
+        configMap: 'coredns',
+        key: 'Corefile',
+        after: (objects[2] as {data?: Record<string, string>}).data?.['Corefile'],
+      },
+    ])
+    expect(after(inCorefile, back.change)).toEqual(inKey)
+  })
+
+  it('corefile on a platform that puts the Corefile back is refused, naming the owner', () => {
+    const {document, change} = plan(dnsWith(b18('k3s.yaml'), custom), {mode: 'corefile'})
+    expect(document).toMatchObject({exitCode: 33, hosts: [], refused: [{code: 'OwnedByPlatform'}]})
+    expect(document.refused[0]?.reason).not.toContain('import no key')
+    expect(change).toBeUndefined()
+  })
+})
+
 describe('an import key that nothing reads (B19)', () => {
   const inImportMode = (file: string, mount: {name: string; path?: string} = custom) =>
     plan(dnsWith(b19(file), mount), {mode: 'import'}).document

@@ -100,7 +100,7 @@ class Planner {
       return this.refused(refuseFile('EmptySet', reason, 'repeat with --allow-empty if that is meant'))
     }
     const placed = placeHosts(parsed, sorted.accepted, {
-      importKeys: request.importKeys ?? [],
+      importKeys: request.place === 'corefile' ? [] : (request.importKeys ?? []),
       ours: present.ours,
       before: request.before ?? false,
       dnsPort: request.dnsPort ?? dnsPortOf(this.inspected) ?? '53',

@@ -36,6 +36,8 @@ export interface EditRequest {
    * Their present content comes from `parse.files`.
    */
   readonly importKeys?: readonly string[]
+  /** Where rules go: `auto` (default) into an import key where the block imports one; `corefile` between markers always. */
+  readonly place?: 'auto' | 'corefile'
   /** Take wildcards; otherwise they are refused with `WildcardsOff`. */
   readonly wildcards?: boolean
   /** Take hosts that a rule of an operator catches today, by standing in front of it. */

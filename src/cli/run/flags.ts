@@ -1,5 +1,5 @@
 import {Flags} from '@oclif/core'
-import {durationFlag, kubeFlags, noDefault} from '../cli/flags.ts'
+import {durationFlag, kubeFlags, noDefault} from '../flags.ts'
 
 const list = (summary: string, env: string, helpValue: string) =>
   Flags.string({
