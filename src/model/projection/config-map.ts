@@ -7,7 +7,7 @@ const longestSetting = 4096
 
 /** Keys that are whole files which are read: Corefiles, component configurations, Traefik's and APISIX's static files. */
 const files =
-  /^(?:Corefile|NodeHosts|stubDomains|upstreamNameservers|mesh|config|config\.conf|[\w.-]+\.(?:override|server|include)|(?:traefik|config|dynamic|apisix|contour|antrea-agent|antrea-controller|felix)\.(?:ya?ml|toml|json)|antrea-(?:agent|controller)\.conf|net-conf\.json|cni-conf\.json|cni_network_config|ovnkube\.conf|ip-masq-agent|Caddyfile|haproxy\.cfg|cloud[.-]conf(?:ig)?)$/
+  /^(?:Corefile|NodeHosts|stubDomains|upstreamNameservers|mesh|config|config\.conf|[\w.-]+\.(?:override|server|include)|(?:traefik|config|dynamic|apisix|contour|antrea-agent|antrea-controller|felix)\.(?:ya?ml|toml|json)|antrea-(?:agent|controller)\.conf|net-conf\.json|cni-conf\.json|cni_network_config|ovnkube\.conf|ip-masq-agent|cloud[.-]conf(?:ig)?)$/
 
 /**
  * Settings that say something about addresses, listeners, trust or the data plane, one a key. What is not listed keeps its

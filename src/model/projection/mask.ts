@@ -8,7 +8,7 @@ export const masked = '<masked>'
 
 /** Words that make the name of a setting, key, flag or field suspicious. */
 const secretWord =
-  /passw|passphrase|secret|token|credential|htpasswd|api[-_.]?key|access[-_.]?key|private[-_.]?key|auth[-_.]?key|(?:encryption|signing|master|shared|hmac|tsig|license)[-_.]?key|authorization|bearer|\bpwd\b|\bpsk\b/i
+  /passw|passphrase|secret|token|credential|htpasswd|api[-_.]?key|access[-_.]?key|private[-_.]?key|auth[-_.]?key|(?:encryption|signing|master|shared|hmac|tsig|license|admin)[-_.]?key|keyring|encrypt[-_.]?salt|authorization|bearer|\bpwd\b|\bpsk\b/i
 
 /** Texts that are secrets whatever they are called. None of these backtracks over more than it takes. */
 const secretForms: readonly (readonly [RegExp, string])[] = [
@@ -18,6 +18,8 @@ const secretForms: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic|digest)[ \t]+[^\s"',]{6,}/gi, `$1 ${masked}`],
   // a JSON web token
   [/\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, masked],
+  // hashes of passwords: crypt(3), htpasswd
+  [/\$(?:apr1|2[abxy]|5|6|7|y|argon2[a-z]{0,2})\$[^\s"',]{6,}/g, masked],
   [/:\/\/[^\s/@]{1,1000}@/g, `://${masked}@`],
   [
     /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bdop_v1_[0-9a-f]{20,}/g,

@@ -23,7 +23,10 @@ const objects = files
 
 test('every kind of the snapshots that doctor is tested with is known', () => {
   expect(objects.length).toBeGreaterThan(100)
-  const unknown = objects.filter(({apiVersion, kind}) => snapshotKindOf(apiVersion, kind) === undefined)
+  // One case has a kind that nobody knows, on purpose.
+  const unknown = objects.filter(
+    ({apiVersion, kind}) => snapshotKindOf(apiVersion, kind) === undefined && apiVersion !== 'networking.k8s.io/v7',
+  )
   expect(new Set(unknown.map(({apiVersion, kind}) => `${apiVersion} ${kind}`))).toEqual(new Set())
 })
 

@@ -18,6 +18,8 @@ export function secretForms(secret: string): string[] {
     `"credentials": {\n  "a": "${secret}"\n}`,
     `azure {\n  client_secret ${secret}\n}`,
     `aws_access_key AKID ${secret}`,
+    `deployment:\n  admin:\n    admin_key:\n      - name: admin\n        key: ${secret}\nrest: 1`,
+    `users:\n  - "admin:$apr1$salt$${secret}"`,
     `--api-token=${secret}`,
     `eyJhbGciOi.eyJzdWIi${secret.replaceAll(/[^\w-]/g, '')}.sig`,
   ]
