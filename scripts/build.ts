@@ -59,7 +59,7 @@ if (checkOnly) {
 }
 writeFileSync(new URL('../dist/start.json', import.meta.url), JSON.stringify({version, help}))
 
-for (const script of ['schemas.ts', 'reference.ts']) {
+for (const script of ['schemas.ts', 'reference.ts', 'checks.ts']) {
   const {status} = spawnSync(
     process.execPath,
     [fileURLToPath(new URL(script, import.meta.url)), ...(checkOnly ? ['--check'] : [])],

@@ -1,5 +1,6 @@
 import type {Finding, Remedy} from '../../model/doctor.ts'
 import type {Diagnosis} from '../judged-way.ts'
+import type {RemedyWord} from '../remedies/words.ts'
 
 export type Severity = Finding['severity']
 export type Evidence = Finding['evidence'][number]
@@ -35,12 +36,12 @@ export interface Draft {
 }
 
 /** A remedy as a sentence. */
-export function advice(id: string, cost: number, text: string, why: string): Remedy {
+export function advice(id: RemedyWord, cost: number, text: string, why: string): Remedy {
   return {id, kind: 'text', text, cost, why}
 }
 
 /** A remedy that can be typed. */
-export function command(id: string, cost: number, text: string, why: string): Remedy {
+export function command(id: RemedyWord, cost: number, text: string, why: string): Remedy {
   return {id, kind: 'command', text, cost, why}
 }
 
