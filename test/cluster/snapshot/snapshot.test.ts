@@ -5,6 +5,7 @@ import {parse} from 'yaml'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {locateClusterDns} from '../../../src/platforms/dns/locate.ts'
 import {projectDnsObjects} from '../../../src/platforms/dns/objects.ts'
+import type {DoctorReport} from '../../../src/model/doctor.ts'
 import {indexSnapshot, type Snapshot} from '../../../src/model/snapshot.ts'
 import {srcip} from '../../support/srcip.ts'
 import {apiClient, type ApiClient} from '../bed/api-client.ts'
@@ -157,6 +158,26 @@ await describeWithParts('snapshot of a real API server', API_SERVER_PARTS, () =>
     const timeless = (text: string): string => text.replace(/"createdAt": "[^"]+"/, '')
     expect(timeless(one.stdout)).toBe(timeless(other.stdout))
     expect(one.stdout).toMatch(/"createdAt": "\d{4}-\d\d-\d\dT/)
+  })
+
+  test('doctor says the same of the cluster, of its snapshot, and of the anonymised one', async () => {
+    const kubeconfig = api.kubeconfigFor({user: 'doctor'})
+    const verdicts = async (...argv: string[]): Promise<unknown[]> => {
+      const {stdout} = await srcip(['doctor', '-o', 'json', ...argv])
+      const report = JSON.parse(stdout) as DoctorReport
+      expect(report.kind).toBe('DoctorReport')
+      return report.paths
+        .map(({port, outside, hairpin, lostAt, platform}) => [port, outside.verdict, hairpin.verdict, lostAt, platform])
+        .map((row) => JSON.stringify(row))
+        .toSorted()
+    }
+    const live = await verdicts('--kubeconfig', kubeconfig)
+    expect(live.length).toBeGreaterThan(1)
+    for (const flags of [[], ['--anonymise']]) {
+      const file = join(folder, `doctor${flags.length}.json`)
+      await srcip(['snapshot', '--kubeconfig', kubeconfig, '--output-file', file, ...flags])
+      expect(await verdicts('-f', file)).toEqual(live)
+    }
   })
 
   test('no secret gets out, wherever it stands', async () => {
