@@ -2,6 +2,16 @@ import {Flags} from '@oclif/core'
 import {changeFlags, durationFlag, kubeFlags, outputFlags} from '../flags.ts'
 
 const group = 'DIAGNOSIS'
+const evidence = 'EVIDENCE'
+
+const many = (summary: string, helpValue: string) =>
+  Flags.string({
+    summary: `${summary}; may be repeated`,
+    helpValue,
+    multiple: true,
+    multipleNonGreedy: true,
+    helpGroup: evidence,
+  })
 
 export const doctorFlags = {
   ...kubeFlags,
@@ -24,6 +34,14 @@ export const doctorFlags = {
     multipleNonGreedy: true,
     helpGroup: group,
   }),
+  logs: Flags.boolean({
+    summary: 'read the logs of the ingress pods too: hairpin, missing header, header that is not read, health checks',
+    helpGroup: evidence,
+  }),
+  since: durationFlag('since', {summary: 'how far --logs looks back', default: 600_000, helpGroup: evidence}),
+  'log-file': many('a log of an ingress that somebody saved', 'FILE'),
+  'capture-file': many('a capture of tcpdump from a node, pcap or text of -A or -X: how do connections begin?', 'FILE'),
+  'balancer-cidr': many('where the balancer connects from, which no object of a cluster tells', 'CIDR'),
   timeout: durationFlag('timeout', {
     summary: 'limit for the whole command; 0 means none',
     default: 0,
@@ -39,4 +57,9 @@ export interface DoctorFlagValues {
   readonly namespace?: string | undefined
   readonly for?: 'enable' | 'disable' | undefined
   readonly ignore?: readonly string[] | undefined
+  readonly logs?: boolean
+  readonly since?: number | undefined
+  readonly 'log-file'?: readonly string[] | undefined
+  readonly 'capture-file'?: readonly string[] | undefined
+  readonly 'balancer-cidr'?: readonly string[] | undefined
 }

@@ -1,6 +1,6 @@
 import {diagnose} from '../../diagnosis/diagnose.ts'
-import type {DoctorReport} from '../../model/doctor.ts'
-import {SrcipError} from '../../model/errors.ts'
+import type {DoctorReport, Finding} from '../../model/doctor.ts'
+import {exitCodes, SrcipError} from '../../model/errors.ts'
 import {indexSnapshot, type Snapshot} from '../../model/snapshot.ts'
 import {takeSnapshot, type SnapshotContext} from '../snapshot/take-snapshot.ts'
 import type {DoctorFlagValues} from './flags.ts'
@@ -18,7 +18,26 @@ export async function runDoctor(
   const name = service === undefined ? undefined : serviceName(service)
   const snapshot = await takeSnapshot({...flags, anonymise: false, output: 'json'}, context)
   const wanted = name === undefined ? undefined : await inNamespace(name, snapshot, flags, context)
-  return diagnose(indexSnapshot(snapshot), {for: flags.for, service: wanted, ignore})
+  const index = indexSnapshot(snapshot)
+  const report = diagnose(index, {for: flags.for, service: wanted, ignore})
+  if (!asksForEvidence(flags)) return report
+  const {readEvidence} = await import('./read-evidence.ts')
+  const {findings, notSeen} = await readEvidence(flags, report, index, context)
+  const kept = findings.filter(({id}) => !ignore.includes(id))
+  return {
+    ...report,
+    findings: [...kept, ...report.findings].toSorted((a, b) => rank(a) - rank(b)),
+    notSeen: [...report.notSeen, ...notSeen],
+    exitCode: kept.some(({severity}) => severity === 'error') ? exitCodes.CheckFailed : report.exitCode,
+  }
+}
+
+function rank({severity}: Finding): number {
+  return {error: 0, warning: 1, info: 2}[severity]
+}
+
+function asksForEvidence(flags: DoctorFlagValues): boolean {
+  return flags.logs === true || flags['log-file'] !== undefined || flags['capture-file'] !== undefined
 }
 
 /** `SRC001,SRC024` in any case of letters. */

@@ -1,6 +1,7 @@
 import type {Finding} from '../../model/doctor.ts'
 import type {CaptureReading} from './judge-capture.ts'
 import type {LogClass, LogEvidence} from './judge-log.ts'
+import type {Place} from './places.ts'
 
 /** What stands in docs/checks.md about a finding that logs and captures give. */
 export interface EvidenceCheck {
@@ -74,6 +75,15 @@ export const evidenceChecks: readonly EvidenceCheck[] = [
   },
 ]
 
+const from: Readonly<Record<Place, string>> = {
+  loopback: ' from the loopback address',
+  balancer: ' from a balancer',
+  gateway: ' from the pod range of a node',
+  pod: ' from a pod',
+  node: ' from a node',
+  elsewhere: '',
+}
+
 const idOfClass: Readonly<Partial<Record<LogClass, string>>> = {
   hairpin: 'SRC101',
   'hairpin-http': 'SRC101',
@@ -92,12 +102,11 @@ export function logFindings(rows: readonly LogEvidence[], object: string): Findi
     const id = idOfClass[row.class] ?? (row.severity === 'warning' ? 'SRC105' : undefined)
     if (id === undefined) return []
     const where = row.listener === undefined ? '' : ` on ${row.listener}`
-    const from = row.place === 'elsewhere' ? '' : ` from a ${row.place}`
     return [
       {
         id,
         severity: row.severity,
-        title: `${row.count} × ${row.class}${from}${where}: ${row.meaning}`,
+        title: `${row.count} × ${row.class}${from[row.place]}${where}: ${row.meaning}`,
         object,
         evidence: [{object, field: `line ${row.line}`, value: `peers ${row.peers.join(' ')}`}],
         remedies: [],
@@ -109,11 +118,10 @@ export function logFindings(rows: readonly LogEvidence[], object: string): Findi
 /** Findings for a capture; one for each port and kind of beginning. Never a byte of what was sent. */
 export function captureFindings({evidence, alreadyOpen}: CaptureReading, object: string): Finding[] {
   const rows = evidence.map(({port, first, place, peers, count}): Finding => {
-    const from = place === 'elsewhere' ? '' : ` from a ${place}`
     return {
       id: 'SRC110',
       severity: 'info',
-      title: `port ${port}: ${count} ${count === 1 ? 'connection begins' : 'connections begin'} with ${beginning(first)}${from}`,
+      title: `port ${port}: ${count} ${count === 1 ? 'connection begins' : 'connections begin'} with ${beginning(first)}${from[place]}`,
       object,
       evidence: [{object, field: `port ${port}`, value: `peers ${peers.join(' ')}`}],
       remedies: [],

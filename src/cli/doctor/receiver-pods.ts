@@ -1,0 +1,43 @@
+import type {DoctorReport} from '../../model/doctor.ts'
+import {field, list, record, text} from '../../model/fields.ts'
+import type {SnapshotIndex} from '../../model/snapshot.ts'
+
+/** A pod whose log tells how connections arrive. */
+export interface ReceiverPod {
+  readonly namespace: string
+  readonly name: string
+  readonly container: string | undefined
+}
+
+/** Pods of one Service whose logs are read at most. */
+const podsAService = 10
+/** Names of containers that stand in the data path, where a pod has several. */
+const dataPath = /controller|nginx|traefik|haproxy|envoy|proxy|caddy|kong|apisix|router/
+
+/** The pods behind every way in that leads to a receiver we know, by the selector of its Service. */
+export function receiverPods(report: DoctorReport, index: SnapshotIndex): ReceiverPod[] {
+  const services = new Map(
+    report.paths
+      .filter(({platform}) => platform.receiver !== undefined)
+      .map(({namespace, service}) => [`${namespace}/${service}`, {namespace, service}] as const),
+  )
+  const found = new Map<string, ReceiverPod>()
+  for (const {namespace, service} of services.values()) {
+    const selector = Object.entries(
+      record(field(record(index.get('Service', namespace, service, '')?.['spec']), 'selector')),
+    )
+    if (selector.length === 0) continue
+    const pods = index
+      .list('Pod', '')
+      .filter(({metadata}) => metadata.namespace === namespace)
+      .filter(({metadata}) => selector.every(([name, value]) => metadata.labels?.[name] === value))
+    for (const pod of pods.slice(0, podsAService)) {
+      const names = list(field(record(pod['spec']), 'containers')).flatMap(
+        (one) => text(field(record(one), 'name')) ?? [],
+      )
+      const container = names.find((name) => dataPath.test(name)) ?? names[0]
+      found.set(`${namespace}/${pod.metadata.name}`, {namespace, name: pod.metadata.name, container})
+    }
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,131 @@
+import {copyFileSync, readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {beforeAll, expect, test} from 'vitest'
+import {parseAllDocuments} from 'yaml'
+import type {DoctorReport} from '../../src/model/doctor.ts'
+import {
+  applicationObjects,
+  BED_PARTS,
+  bedForSuite,
+  callerPod,
+  describeWithParts,
+  ingressFor,
+  OUTSIDE,
+  until,
+  type KubeObject,
+} from './bed/index.ts'
+
+const ingressMap = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {name: 'ingress-nginx-controller', namespace: 'ingress-nginx'},
+}
+
+await describeWithParts('doctor with evidence', [...BED_PARTS, 'tcpdump'], async () => {
+  const current = await bedForSuite({users: [{name: 'viewer'}]})
+  const doctor = async (...args: string[]) => {
+    const argv = ['kubectl', 'srcip', 'doctor', '-o', 'json', '--balancer-cidr', `${OUTSIDE.balancer}/32`, ...args]
+    const {code, stdout, stderr} = await current().cli(argv, {timeout: 120_000})
+    return {code, stderr, report: JSON.parse(stdout || '{}') as DoctorReport}
+  }
+  const curl = () => ['curl', '-sSf', '-m', '5', '--cacert', current().authority.cert, 'https://shop.example.org/']
+  const ids = ({findings}: DoctorReport) => new Set(findings.map(({id}) => id))
+
+  beforeAll(async () => {
+    const bed = current()
+    await bed.create(
+      {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'shop'}},
+      ...applicationObjects('shop', 'shop'),
+      callerPod('shop', 'caller'),
+      ingressFor('shop', 'shop', 'shop.example.org', 'shop'),
+    )
+    await bed.waitReady('shop')
+    await until('the ingress serves the shop', 60, async () => (await bed.client.exec(curl())).code === 0)
+  })
+
+  test('the log shows the hairpin, and says from which pod', async () => {
+    const bed = current()
+    await bed.inPod('shop/caller', curl())
+    await until('the log is written', 20, async () => ids((await doctor('--logs')).report).has('SRC101'))
+    const {code, report} = await doctor('--logs', '--since', '5m')
+    const found = report.findings.find(({id}) => id === 'SRC101')!
+    expect(found.object).toMatch(/^pod\/ingress-nginx\/ingress-nginx-controller-/)
+    expect(found.title).toContain('hairpin-tls from a pod on 443')
+    expect(found.evidence[0]!.value).toContain(bed.pod('shop/caller').address)
+    expect(code).toBe(22)
+    expect(ids((await doctor('--logs', '--ignore', 'SRC101')).report).has('SRC101')).toBe(false)
+  })
+
+  test('a balancer that stops sending, and one that sends to an ingress that does not read', async () => {
+    const bed = current()
+    await bed.balancer.setSendProxy('off')
+    await until('outside is refused', 20, async () => (await bed.client.exec(curl())).code !== 0)
+    await until('the log shows it', 20, async () => ids((await doctor('--logs')).report).has('SRC102'))
+    await bed.balancer.setSendProxy('v1')
+    await bed.api.patch(ingressMap, {data: {'use-proxy-protocol': 'false'}})
+    await until('the log shows it', 30, async () => {
+      await bed.client.exec(['curl', '-s', '-m', '3', 'http://shop.example.org/'])
+      return ids((await doctor('--logs')).report).has('SRC103')
+    })
+    await bed.balancer.setSendProxy('v2')
+    await bed.api.patch(ingressMap, {data: {'use-proxy-protocol': 'true'}})
+    await until('the way in works again', 30, async () => (await bed.client.exec(curl())).code === 0)
+  })
+
+  test.each(['v1', 'v2'] as const)('tcpdump on the ingress shows headers of %s from the balancer', async (version) => {
+    const bed = current()
+    await bed.balancer.setSendProxy(version)
+    await until('the way in works', 30, async () => (await bed.client.exec(curl())).code === 0)
+    const key = [...bed.pods.items.keys()].find((name) => name.startsWith('ingress-nginx/'))!
+    const file = join(bed.folder, `${version}.pcap`)
+    const dump = bed.inPod(
+      key,
+      ['tcpdump', '-i', 'eth0', '-n', '-U', '-Z', 'root', '-s', '384', '-c', '30', '-w', file, 'tcp port 443'],
+      {
+        timeout: 20_000,
+      },
+    )
+    for (let call = 0; call < 8; call++) await bed.client.exec(curl())
+    await bed.inPod('shop/caller', curl())
+    await dump
+    const copy = join(bed.laptop.folder, `${version}.pcap`)
+    copyFileSync(file, copy)
+    const {report} = await doctor('--capture-file', copy)
+    const titles = report.findings.filter(({id}) => id === 'SRC110').map(({title}) => title)
+    expect(titles).toContainEqual(
+      expect.stringMatching(
+        new RegExp(
+          `^port 443: \\d+ connections? begins? with a PROXY header of version ${version[1]} from a balancer$`,
+        ),
+      ),
+    )
+  })
+
+  test('a right to look and none to read logs: the pods are named as not seen', async () => {
+    const bed = current()
+    const rights = readFileSync(new URL('../../charts/srcip/files/doctor.yaml', import.meta.url), 'utf8')
+    const roles = parseAllDocuments(rights).map((document) => document.toJS() as KubeObject)
+    for (const role of roles.filter(({kind}) => kind === 'ClusterRole')) {
+      await bed.api.apply(role)
+      await bed.create({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: {name: `viewer-${role.metadata.name}`},
+        roleRef: {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role.metadata.name},
+        subjects: [{apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'viewer'}],
+      } as KubeObject)
+    }
+    const {stdout} = await bed.cli(['kubectl', 'srcip', 'doctor', '--logs', '-o', 'json'], {user: 'viewer'})
+    const report = JSON.parse(stdout) as DoctorReport
+    expect(report.paths.length).toBeGreaterThan(0)
+    expect(report.notSeen).toContainEqual(
+      expect.objectContaining({verb: 'get', resource: expect.stringContaining('pods/log'), reason: 'denied'}),
+    )
+  })
+
+  test('a capture that is not there', async () => {
+    const {report, stderr} = await doctor('--capture-file', '/nowhere')
+    expect(report).toMatchObject({kind: 'Error', exitCode: 2})
+    expect(stderr).toContain('cannot read /nowhere: there is no such file')
+  })
+})
