@@ -1,7 +1,7 @@
 import type {DoctorReport, Finding, Verdict, WayIn} from '../model/doctor.ts'
 import {apiVersion} from '../model/documents.ts'
 import type {SnapshotIndex} from '../model/snapshot.ts'
-import {runChecks} from './checks/index.ts'
+import {checks, runChecks} from './checks/index.ts'
 import {resourceOf} from './readings.ts'
 import {managedGateway} from './checks/managed-gateway.ts'
 import {viewCluster} from './cluster-view.ts'
@@ -126,13 +126,21 @@ function notSeenOf(index: SnapshotIndex): DoctorReport['notSeen'] {
     }))
 }
 
+/**
+ * 22 on an error, 21 on anything open, else 0. Asked for the state after a switch, its verdicts count instead of today's: what
+ * is wrong today is the reason to switch.
+ */
 function exitCodeOf(ways: readonly JudgedWay[], findings: readonly Finding[], options: DiagnoseOptions): number {
-  if (findings.some((finding) => finding.severity === 'error')) return 22
   const asked = ways.flatMap((way) =>
     options.for === undefined || way.after === undefined
       ? [way.outside, way.hairpin]
       : [way.after.outside, way.after.hairpin],
   )
+  const ofToday = new Set(options.for === undefined ? [] : checks.filter(({cures}) => cures === true).map(({id}) => id))
+  const errors = findings.filter(({id, severity}) => severity === 'error' && !ofToday.has(id))
+  const broken =
+    options.for !== undefined && asked.some(({verdict}) => verdict === 'broken' || verdict === 'half-broken')
+  if (errors.length > 0 || broken) return 22
   const settled = asked.every(({verdict}) => verdict === 'fine' || verdict === 'not-needed')
   // a Gateway that nothing here can judge leaves a choice open
   return settled && !findings.some((finding) => finding.id === managedGateway.id) ? 0 : 21

@@ -87,8 +87,8 @@ function networkLoadBalancer(
     otherFamily: kept && annotations[`${aws}ip-address-type`] === 'dualstack' && !sendsProxy,
     selfCalls: !kept ? 'work' : internal ? 'time out' : 'unknown',
     how: kept
-      ? `${direct ? 'address' : 'instance'} targets with the client address preserved`
-      : `${direct ? 'address' : 'instance'} targets with preserve_client_ip off`,
+      ? `has ${direct ? 'address' : 'instance'} targets with the client address preserved`
+      : `has ${direct ? 'address' : 'instance'} targets with preserve_client_ip off`,
     // "works while off" is said of address targets; for instances it follows
     grade: kept || direct ? 'source' : 'inferred',
     from: targetGroups,
@@ -98,9 +98,9 @@ function networkLoadBalancer(
 function digitalOcean(service: KubeObject, base: PlainSource): PlainSource {
   switch (service.metadata.annotations?.[digitalOceanType]) {
     case 'REGIONAL':
-      return {...base, source: 'translated', how: 'type REGIONAL opens a connection of its own'}
+      return {...base, source: 'translated', how: 'of type REGIONAL opens a connection of its own'}
     case 'REGIONAL_NETWORK':
-      return {...base, source: 'kept', how: 'type REGIONAL_NETWORK passes packets through'}
+      return {...base, source: 'kept', how: 'of type REGIONAL_NETWORK passes packets through'}
     default:
       return {
         ...base,

@@ -1,5 +1,8 @@
-import type {ConfigMapView, ContainerView, PodSpecView, VolumeView} from './objects.ts'
+import type {ConfigMapView, ContainerView, DnsObjects, PodSpecView, VolumeView} from './objects.ts'
 import {covers, normalizePath, pathBelow, resolvePath} from './paths.ts'
+
+/** What was read of ConfigMaps. */
+export type ReadMaps = Pick<DnsObjects, 'configMaps' | 'forbiddenMaps'>
 
 /** A directory (or, with `file`, one file) of the container that a ConfigMap fills. */
 export interface ConfigMount {
@@ -9,6 +12,8 @@ export interface ConfigMount {
   readonly configMap: string
   readonly optional: boolean
   readonly exists: boolean
+  /** It may be there, but we must not read it. */
+  readonly forbidden: boolean
   readonly uid?: string
   readonly resourceVersion?: string
   /** Bytes of all keys and values; a ConfigMap holds 1 MiB of them. */
@@ -102,14 +107,15 @@ export function configMounts(
   spec: PodSpecView,
   container: ContainerView,
   namespace: string,
-  configMaps: readonly ConfigMapView[],
+  maps: ReadMaps,
 ): ConfigMount[] {
   const volumes = new Map<string, VolumeView>(spec.volumes.map((volume) => [volume.name, volume]))
   const mounts = container.mounts.flatMap((mount) =>
     (volumes.get(mount.volume)?.sources ?? []).flatMap((source): ConfigMount[] => {
       const from = source.configMap
       if (from === undefined || mount.subPathExpr) return []
-      const found = findConfigMap(configMaps, namespace, from.name)
+      const found = findConfigMap(maps.configMaps, namespace, from.name)
+      const forbidden = isForbidden(maps, namespace, from.name)
       const {uid, resourceVersion} = found?.metadata ?? {}
       return [
         {
@@ -118,6 +124,7 @@ export function configMounts(
           configMap: from.name,
           optional: from.optional,
           exists: found !== undefined,
+          forbidden,
           ...(uid === undefined ? {} : {uid}),
           ...(resourceVersion === undefined ? {} : {resourceVersion}),
           size: found === undefined ? 0 : sizeOf(found),
@@ -126,6 +133,7 @@ export function configMounts(
           ...(mount.subPath === undefined ? {} : {subPath: mount.subPath}),
           live: mount.subPath === undefined,
           whole:
+            !forbidden &&
             mount.subPath === undefined &&
             volumes.get(mount.volume)?.sources.every((entry) => entry.configMap !== undefined) === true,
         },
@@ -222,6 +230,11 @@ function sizeOf(configMap: ConfigMapView): number {
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
     0,
   )
+}
+
+/** Whether a ConfigMap was asked for and refused, so that nothing is known of it. */
+export function isForbidden({forbiddenMaps}: ReadMaps, namespace: string, name: string): boolean {
+  return forbiddenMaps?.has(`${namespace}/${name}`) === true
 }
 
 export function findConfigMap(

@@ -5,6 +5,7 @@ import {
   corefilePath,
   findConfigMap,
   hasHiddenEnvironment,
+  isForbidden,
   mountedFiles,
   opaqueMounts,
   sourceOfPath,
@@ -66,6 +67,8 @@ export interface DnsLocation {
   readonly nodeLocal?: NodeLocalDns
   /** Objects that look like cluster DNS and are not: `object`, and why it was passed over. */
   readonly ignored: readonly {readonly object: string; readonly reason: string}[]
+  /** ConfigMaps, `NAMESPACE/NAME`, that may matter and must not be read. The Corefile's own is never among them. */
+  readonly forbidden: readonly string[]
 }
 
 export interface LocateOptions {
@@ -105,6 +108,16 @@ export function locateClusterDns(objects: DnsObjects, options: LocateOptions = {
     )
   }
   const configMap = findConfigMap(objects.configMaps, namespace, first.configMap)
+  if (configMap === undefined && isForbidden(objects, namespace, first.configMap)) {
+    throw new SrcipError(
+      'Denied',
+      `not allowed to get configmaps/${first.configMap} in namespace ${namespace}, which holds the Corefile of ${chosen.name}`,
+      {
+        object: `configmap/${namespace}/${first.configMap}`,
+        hints: [`kubectl auth can-i get configmaps/${first.configMap} -n ${namespace}`],
+      },
+    )
+  }
   if (configMap === undefined) {
     throw new SrcipError(
       'Precondition',
@@ -155,12 +168,16 @@ export function locateClusterDns(objects: DnsObjects, options: LocateOptions = {
       text,
     },
     mounts: first.mounts,
-    opaqueMounts: opaqueMounts(chosen.spec, chosen.container),
+    opaqueMounts: [
+      ...opaqueMounts(chosen.spec, chosen.container),
+      ...first.mounts.filter((mount) => mount.forbidden).map((mount) => mount.path),
+    ],
     files: mountedFiles(first.mounts, objects.configMaps),
     pods: candidate.pods.map(describePod),
     ...(owner === undefined ? {} : {owner}),
     ...(nodeLocal === undefined ? {} : {nodeLocal}),
     ignored: [...passedOver, ...unmountedCorefiles(objects, namespace, first.mounts, nodeLocal)],
+    forbidden: [...(objects.forbiddenMaps ?? [])].toSorted(),
   }
 }
 
@@ -264,7 +281,7 @@ function readCorefileSource(
   name: string,
 ): CorefileSource {
   const environment = containerEnvironment(container, namespace, objects.configMaps)
-  const mounts = configMounts(spec, container, namespace, objects.configMaps)
+  const mounts = configMounts(spec, container, namespace, objects)
   const path = corefilePath(container, environment)
   const source = sourceOfPath(path, spec, container, mounts)
   if ('reason' in source) {

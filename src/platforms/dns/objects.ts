@@ -105,6 +105,8 @@ export interface DnsObjects {
   readonly pods: readonly PodView[]
   readonly workloads: readonly WorkloadView[]
   readonly configMaps: readonly ConfigMapView[]
+  /** ConfigMaps that may be there but must not be read (403), as `NAMESPACE/NAME`: nothing is known of them. */
+  readonly forbiddenMaps?: ReadonlySet<string>
 }
 
 const workloadKinds = new Set(['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'])
