@@ -4,6 +4,7 @@ import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {stringify} from 'yaml'
+import {record} from '../../src/model/fields.ts'
 import type {Snapshot} from '../../src/model/snapshot.ts'
 import {srcip} from '../support/srcip.ts'
 
@@ -44,7 +45,7 @@ test('apply prints the new Corefile, clean takes the lines out of it again, noth
   const data = (await snapshot()).objects.find(
     ({kind, metadata}) => kind === 'ConfigMap' && metadata.name === 'coredns',
   )
-  const corefile = (data?.['data'] as {Corefile: string}).Corefile
+  const corefile = String(record(data?.['data'])['Corefile'])
   const cleaned = await srcip(['coredns', 'clean', '-f', '-'], {input: applied.stdout})
   expect(cleaned.stdout).toBe(corefile)
   const inPlace = await srcip(['coredns', 'apply', '-f', file, '--in-place'])

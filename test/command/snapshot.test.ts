@@ -52,6 +52,14 @@ test('a file is for its owner only, replaced in one step; a link is followed; a 
   expect((JSON.parse(readFileSync(file, 'utf8')) as Snapshot).kind).toBe('Snapshot')
 })
 
+test('a device is written to, not replaced', async () => {
+  symlinkSync('/dev/null', join(folder, 'null'))
+  const {exitCode} = await srcip(['snapshot', '-f', join(cases, 'base.yaml'), '--output-file', join(folder, 'null')])
+  expect(exitCode).toBe(0)
+  expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
+  expect(readdirSync('/dev').filter((name) => name.includes('srcip'))).toEqual([])
+})
+
 test('--anonymise: the same file twice is the same bytes, without a name of the cluster', async () => {
   writeFileSync(
     join(folder, 'acme.yaml'),

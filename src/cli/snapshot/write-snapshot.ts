@@ -1,5 +1,5 @@
 import {randomBytes} from 'node:crypto'
-import {open, realpath, rename, unlink} from 'node:fs/promises'
+import {open, realpath, rename, stat, unlink} from 'node:fs/promises'
 import {basename, dirname, join} from 'node:path'
 import {SrcipError} from '../../model/errors.ts'
 
@@ -13,15 +13,13 @@ export async function writePrivately(path: string, pieces: Iterable<string>): Pr
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path
       throw error
     })
+    const existing = await stat(target).catch(() => undefined)
+    // A device or a pipe is written to; a file in its place would be a surprise.
+    if (existing !== undefined && !existing.isFile() && !existing.isDirectory())
+      return await writeInto(target, 'w', pieces)
     const temporary = join(dirname(target), `.${basename(target)}.srcip-${randomBytes(6).toString('hex')}`)
     try {
-      const file = await open(temporary, 'wx', 0o600)
-      try {
-        for (const piece of pieces) await file.write(piece)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      await writeInto(temporary, 'wx', pieces)
       await rename(temporary, target)
     } catch (error) {
       await unlink(temporary).catch(() => undefined)
@@ -42,5 +40,15 @@ export async function writePrivately(path: string, pieces: Iterable<string>): Pr
       hints: ['name another file with --output-file, or leave it out: the snapshot then goes to stdout'],
       cause: error,
     })
+  }
+}
+
+async function writeInto(path: string, flags: 'w' | 'wx', pieces: Iterable<string>): Promise<void> {
+  const file = await open(path, flags, 0o600)
+  try {
+    for (const piece of pieces) await file.writeFile(piece)
+    if (flags === 'wx') await file.sync()
+  } finally {
+    await file.close()
   }
 }

@@ -12,6 +12,7 @@ import {
   type Selections,
 } from '../../model/projection/wanted.ts'
 import {readingSentence, snapshotFormat, type Snapshot, type SnapshotReading} from '../../model/snapshot.ts'
+import {hasStatus} from '../failures/failure.ts'
 import {resourceText} from '../resources.ts'
 import type {Discovery, KubeClient, Resource} from '../types.ts'
 import {failed, inParallel, readList, readOne, type CallSettings, type Reading} from './readings.ts'
@@ -102,6 +103,8 @@ class Loader {
     ])
     if (discovery.status === 'fulfilled') this.#discovery = discovery.value
     else {
+      // Nobody knows us: no list will.
+      if (hasStatus(discovery.reason, 401)) throw discovery.reason
       this.#discoveryFailure = failed(discovery.reason, false)
       if (version.status === 'rejected' && this.#discoveryFailure.state === 'unreachable') throw discovery.reason
     }

@@ -76,7 +76,7 @@ export class Merge {
       },
       readings: this.#readings,
       objects: sortObjects([...this.#objects.values()].map(({object}) => object)),
-      exitCode: 0,
+      exitCode: this.#readings.every(({state}) => state === 'complete' || state === 'absent') ? 0 : 23,
       changed: false,
       warnings: this.#warnings,
     }

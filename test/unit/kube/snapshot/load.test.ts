@@ -46,7 +46,7 @@ describe('what cannot be read', () => {
     const snapshot = await load()
     expect(snapshot.exitCode).toBe(23)
     expect(states(snapshot, 'ingresses', 'services')).toEqual({ingresses: 'partial', services: 'complete'})
-    expect(snapshot.objects.filter(({kind}) => kind === 'Ingress').length).toBe(500)
+    expect(snapshot.objects.filter(({kind}) => kind === 'Ingress').length).toBe(250)
     expect(snapshot.warnings).toEqual(['partial: list ingresses.networking.k8s.io (etcd is gone)'])
     expect(indexSnapshot(snapshot).state('Ingress', 'demo', 'x', 'networking.k8s.io')).toBe('partial')
   })
@@ -137,6 +137,18 @@ describe('what cannot be read', () => {
     await expect(load()).rejects.toMatchObject({exitCode: 31, message: expect.stringContaining('denied: ')})
     await server.kill()
     await expect(load()).rejects.toMatchObject({exitCode: 30})
+  })
+
+  test('credentials that are not accepted are 31 at once, in the words for that', async () => {
+    server.faults.push((_, response) => {
+      sendStatus(response, 401, {reason: 'Unauthorized', message: 'Unauthorized'})
+      return true
+    })
+    await expect(load()).rejects.toMatchObject({
+      exitCode: 31,
+      message: expect.stringContaining('does not accept the credentials'),
+    })
+    expect(server.requests.some(({path}) => path.endsWith('/services'))).toBe(false)
   })
 
   test('the caller who stops is obeyed', async () => {

@@ -248,6 +248,8 @@ describe('other versions', () => {
       `${path}: a reading that names no kind was passed over`,
     ])
     expect(indexSnapshot(read).state('Pod')).toBe('partial')
+    // What was partial when it was taken is partial when it is read.
+    expect(read.exitCode).toBe(23)
   })
 
   test('values of enums stay as they are: ipMode is open', async () => {
