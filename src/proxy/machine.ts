@@ -5,7 +5,7 @@ import type {ProxyOptions} from './options.ts'
 
 /** Descriptors that the process itself needs. */
 const ownFiles = 100
-/** Descriptors for each connection: two sockets; HAProxy also needs pipes for every fourth of them. */
+/** Descriptors for each connection, whatever the thread: two sockets; HAProxy also needs pipes for every fourth of them. */
 const filesPerConnection = {node: 2, haproxy: 2.5} as const
 
 /** What the machine allows. */
@@ -36,8 +36,7 @@ export function fitToMachine(
   machine: Machine,
 ): {readonly options: ProxyOptions; readonly warnings: readonly string[]} {
   const listenAddress = options.listenAddress === '::' && !machine.hasIPv6 ? '0.0.0.0' : options.listenAddress
-  const processes = options.engine === 'node' ? options.workers : 1
-  const room = Math.max(1, Math.floor((machine.openFiles - ownFiles) / filesPerConnection[options.engine])) * processes
+  const room = Math.max(1, Math.floor((machine.openFiles - ownFiles) / filesPerConnection[options.engine]))
   const maxConnections = Math.min(options.maxConnections, engineRoom(options, room))
   const warnings =
     maxConnections < options.maxConnections

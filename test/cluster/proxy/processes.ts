@@ -89,6 +89,7 @@ export async function startProxy(
   served: readonly Served[],
   flags: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
+  limits: {readonly openFiles?: number} = {},
 ): Promise<RunningProxy> {
   const [health = 0, ...listen] = await freePorts(served.length + 1)
   const ports = new Map(served.map(([service], index) => [service, listen[index] ?? 0]))
@@ -113,7 +114,11 @@ export async function startProxy(
   const given = new Set(flags.filter((word) => word.startsWith('--')))
   const rest = defaults.filter((_, index) => !given.has(defaults[index - (index % 2)] ?? ''))
   const to = given.has('--to') ? [] : ['--to', '127.0.0.1']
-  const running = run(process.execPath, [program, ...to, ...words, ...rest, ...flags], {...process.env, ...env})
+  const argv = [process.execPath, program, ...to, ...words, ...rest, ...flags]
+  const {openFiles} = limits
+  const [command = '', ...after] =
+    openFiles === undefined ? argv : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...argv]
+  const running = run(command, after, {...process.env, ...env})
   const ask = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${health}${path}`, {headers: {connection: 'close'}})
     return {status: response.status, body: await response.text()}

@@ -104,6 +104,8 @@ describe('what the machine allows', () => {
     expect(options.maxConnections).toBe(462)
     expect(warnings).toEqual(['--max-connections 10000 is lowered to 462: a process may have 1024 open files only'])
     expect(fitToMachine(options, machine)).toEqual({options, warnings: []})
+    // Threads share the files of their process.
+    expect(fitToMachine(parseProxyOptions(proxyFlags({workers: '4'}), 1), machine).options.maxConnections).toBe(462)
   })
 
   test('no limit known, nothing lowered; no IPv6, every IPv4 address', () => {
