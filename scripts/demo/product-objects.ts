@@ -1,21 +1,16 @@
-import {readFileSync} from 'node:fs'
-import {fileURLToPath} from 'node:url'
-import {parseAllDocuments} from 'yaml'
 import {PRODUCT_IMAGE, type KubeObject} from '../../test/cluster/bed/index.ts'
+import {rightsObjects} from '../../test/support/rights.ts'
 
 const namespace = 'srcip'
 
 /** Accounts and rights of `run` and `proxy`, from the file that the chart uses. */
 export function rights(): KubeObject[] {
-  const file = fileURLToPath(new URL('../../charts/srcip/files/rights.yaml', import.meta.url))
-  const words: Record<string, string> = {
-    NAME: 'srcip',
-    NAMESPACE: namespace,
-    DNS_NAMESPACE: 'kube-system',
-    DNS_CONFIGMAPS: 'coredns',
-  }
-  const text = readFileSync(file, 'utf8').replaceAll(/\$\((\w+)\)/g, (whole, word: string) => words[word] ?? whole)
-  return parseAllDocuments(text).map((document) => document.toJS() as KubeObject)
+  return rightsObjects({
+    name: 'srcip',
+    namespace,
+    dnsNamespace: 'kube-system',
+    dnsConfigMaps: ['coredns'],
+  }) as KubeObject[]
 }
 
 function deployment(

@@ -19,7 +19,8 @@ export interface LoadOptions extends LocateOptions, CallOptions {
 /**
  * Reads what `locateClusterDns` needs and locates. Asks as little as it can: everything in one namespace but ConfigMaps, and of
  * those only the mounted ones by name. Rights: get and list of services, endpointslices, pods, deployments, replicasets,
- * daemonsets and get of configmaps in the DNS namespace; ReplicaSets, DaemonSets and EndpointSlices may be forbidden.
+ * daemonsets and get of configmaps in the DNS namespace; ReplicaSets, DaemonSets and EndpointSlices may be forbidden, and
+ * every ConfigMap but the one with the Corefile.
  */
 export async function loadDnsLocation(client: KubeClient, options: LoadOptions = {}): Promise<DnsLocation> {
   const named = options.service?.split('/')[0]
@@ -68,9 +69,23 @@ export async function loadDnsObjects(
     ...daemonSets,
   ])
   const names = configMapNames(withoutMaps)
-  const found = await Promise.all([...names].map((name) => client.find(resources.configMaps, {namespace, name}, call)))
+  const forbidden = new Set<string>()
+  const found = await Promise.all(
+    [...names].map((name) =>
+      client.find(resources.configMaps, {namespace, name}, call).catch((error: unknown) => {
+        if (!hasStatus(error, 403)) throw error
+        // Only the Corefile's own is needed for certain, and which one that is shows later.
+        forbidden.add(`${namespace}/${name}`)
+        return undefined
+      }),
+    ),
+  )
   const configMaps = found.flatMap((object) => (object === undefined ? [] : [{...object, kind: 'ConfigMap'}]))
-  return {...keepRelevant(withoutMaps), configMaps: projectDnsObjects(configMaps).configMaps}
+  return {
+    ...keepRelevant(withoutMaps),
+    configMaps: projectDnsObjects(configMaps).configMaps,
+    forbiddenMaps: forbidden,
+  }
 }
 
 /** ConfigMaps that DNS pods and the node cache mount or take variables from, and the usual decoy. */
@@ -133,6 +148,7 @@ function merge(parts: readonly DnsObjects[]): DnsObjects {
     pods: parts.flatMap((part) => part.pods),
     workloads: parts.flatMap((part) => part.workloads),
     configMaps: parts.flatMap((part) => part.configMaps),
+    forbiddenMaps: new Set(parts.flatMap((part) => [...(part.forbiddenMaps ?? [])])),
   }
 }
 

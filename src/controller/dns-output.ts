@@ -218,7 +218,10 @@ function metricsPortOf(state: DnsState): number | undefined {
 }
 
 function configMapsOf(state: DnsState): string[] {
-  const names = [state.location?.corefile.configMap, ...(state.location?.mounts ?? []).map((mount) => mount.configMap)]
+  const names = [
+    state.location?.corefile.configMap,
+    ...(state.location?.mounts ?? []).flatMap((mount) => (mount.forbidden ? [] : mount.configMap)),
+  ]
   return [...new Set(names.filter((name) => name !== undefined))]
 }
 

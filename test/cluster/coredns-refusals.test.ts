@@ -41,7 +41,7 @@ await describeWithParts('coredns against the API alone', [...API_SERVER_PARTS], 
   let made: KubeObject[] = []
 
   beforeAll(async () => {
-    api = await startApiServer({users: [{name: 'nobody'}]})
+    api = await startApiServer({users: [{name: 'nobody'}, {name: 'reader'}]})
     admin = apiClient({port: api.port, ca: api.ca, token: api.adminToken})
     gate = await startGate(api.port)
     await admin.create({apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'srcip'}})
@@ -145,6 +145,54 @@ await describeWithParts('coredns against the API alone', [...API_SERVER_PARTS], 
 
     test('no cluster DNS at all', async () => {
       expectRefusal(await apply(), 32, /no DNS Service was found/)
+    })
+
+    test('rights for one ConfigMap alone: enough where the others do not matter, else told by name', async () => {
+      const rules = [
+        {
+          apiGroups: ['', 'apps', 'discovery.k8s.io'],
+          resources: ['services', 'pods', 'endpointslices', 'deployments'],
+          verbs: ['get', 'list'],
+        },
+        {apiGroups: [''], resources: ['configmaps'], resourceNames: ['dns'], verbs: ['get']},
+      ]
+      const rbac = 'rbac.authorization.k8s.io'
+      await install([
+        ...[
+          {apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: {name: 'reader'}, rules},
+          {
+            apiVersion: `${rbac}/v1`,
+            kind: 'ClusterRoleBinding',
+            metadata: {name: 'reader'},
+            roleRef: {apiGroup: rbac, kind: 'ClusterRole', name: 'reader'},
+            subjects: [{apiGroup: rbac, kind: 'User', name: 'reader'}],
+          },
+        ],
+        dnsService(),
+        deployment('coredns', corednsSpec({configMap: 'dns', custom: 'coredns-custom'})),
+        configMap('dns', {Corefile: kubeadmCorefile}),
+        configMap('coredns', {Corefile: "somebody else's"}),
+      ])
+      const asReader = ['plan', '--host', 'shop.example.org', '--target', 'srcip/srcip-proxy', '-o', 'json']
+      const kubeconfig = api.kubeconfigFor({user: 'reader'})
+      const planned = await coredns(asReader, kubeconfig)
+      expect(planned.exitCode, planned.stderr).toBe(0)
+      const {warnings} = JSON.parse(planned.stdout) as {warnings: string[]}
+      for (const name of ['coredns', 'coredns-custom']) {
+        expect(warnings).toContainEqual(
+          expect.stringContaining(`not allowed to get configmaps/${name} in namespace kube-system`),
+        )
+      }
+      // An import of what must not be read could hold anything.
+      const importing = kubeadmCorefile.replace('    reload\n', '    reload\n    import custom/*.override\n')
+      await admin.patch(
+        {...customMap, metadata: {namespace: 'kube-system', name: 'dns'}},
+        {data: {Corefile: importing}},
+      )
+      const blind = await coredns(asReader, kubeconfig)
+      expect(blind.exitCode).toBe(32)
+      expect(blind.stdout).toContain('coredns-custom')
+      expect(blind.stderr).toContain('[UnreadableImport]')
     })
 
     test('no rights', async () => {

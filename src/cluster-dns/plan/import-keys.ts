@@ -26,7 +26,7 @@ export function ownImportKeys(parsed: ParsedCorefile, mounts: readonly ConfigMou
 
 function keyFor(use: ImportUse, mounts: readonly ConfigMount[], stem: string): OwnImportKey | undefined {
   const key = keyOfPattern(posix.basename(use.resolved), stem)
-  const mount = mounts.find((entry) => entry.path === posix.dirname(use.resolved) && entry.live)
+  const mount = mounts.find((entry) => entry.path === posix.dirname(use.resolved) && entry.live && !entry.forbidden)
   if (key === undefined || mount === undefined) return undefined
   if (mount.items !== undefined && !mount.items.some((item) => item.key === key && item.path === key)) return undefined
   const path = containerPathOf(mount, key)

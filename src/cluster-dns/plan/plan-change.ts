@@ -13,7 +13,7 @@ import {apiVersion} from '../../model/documents.ts'
 import {exitCodes} from '../../model/errors.ts'
 import type {DnsChange, DnsState} from '../types.ts'
 import {parseOptionsOf} from '../view/parsed-state.ts'
-import {releaseOf, sourceOf} from '../view/show.ts'
+import {locationWarnings, releaseOf, sourceOf} from '../view/show.ts'
 import {editorHooks} from './editor-hooks.ts'
 import {explainImports, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
@@ -105,8 +105,7 @@ function startWarnings(state: DnsState, request: CorednsPlanRequest, parsed: Par
     warnings.push(
       `the image ${state.location?.container.image ?? ''} does not tell the version of CoreDNS: ${state.version} is assumed (--coredns-version)`,
     )
-  for (const {object, reason} of state.location?.ignored ?? []) warnings.push(`${object} is passed over: it ${reason}`)
-  return warnings
+  return state.location === undefined ? warnings : [...warnings, ...locationWarnings(state.location)]
 }
 
 /** Targets first: a host whose target is unfit never reaches the editor. */

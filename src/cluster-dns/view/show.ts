@@ -13,6 +13,7 @@ import type {CorednsSource} from '../../model/coredns-plan.ts'
 import type {CorednsBlock, CorednsRewrite, CorednsShow} from '../../model/coredns-view.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {clusterDomainOf} from '../plan/targets.ts'
+import type {DnsLocation} from '../../platforms/dns/locate.ts'
 import type {DnsState} from '../types.ts'
 import {parseOptionsOf, parseState} from './parsed-state.ts'
 
@@ -61,8 +62,19 @@ export function showState(state: DnsState): CorednsShow {
         }),
     exitCode: 0,
     changed: false,
-    warnings: (location?.ignored ?? []).map(({object, reason}) => `${object} is passed over: it ${reason}`),
+    warnings: location === undefined ? [] : locationWarnings(location),
   }
+}
+
+/** What a person should know of objects that were passed over, or must not be read. */
+export function locationWarnings({ignored, forbidden}: DnsLocation): string[] {
+  return [
+    ...ignored.map(({object, reason}) => `${object} is passed over: it ${reason}`),
+    ...forbidden.map((object) => {
+      const [namespace, name] = object.split('/')
+      return `configmap/${object} may not be read, so what it says is not known: not allowed to get configmaps/${name} in namespace ${namespace}`
+    }),
+  ]
 }
 
 /** The release that a state was read with, as documents tell it. */

@@ -39,6 +39,47 @@ describe('locating cluster DNS', () => {
     expect(location.owner?.instead).toContain('HelmChartConfig kube-system/rke2-coredns')
   })
 
+  describe('a ConfigMap that must not be read', () => {
+    const objects = [
+      dnsService(),
+      deployment('coredns', corednsSpec({custom: 'coredns-custom'})),
+      configMap('coredns', {Corefile: '.:53 {\n}\n'}),
+    ]
+    const locateWithout = (...names: string[]): DnsLocation => {
+      const projected = projectDnsObjects(objects)
+      const configMaps = projected.configMaps.filter(({metadata}) => !names.includes(metadata.name))
+      return locateClusterDns({
+        ...projected,
+        configMaps,
+        forbiddenMaps: new Set(names.map((name) => `kube-system/${name}`)),
+      })
+    }
+
+    it('is fatal where it holds the Corefile (31)', () => {
+      expect(() => locateWithout('coredns')).toThrow(
+        expect.objectContaining({
+          exitCode: 31,
+          message: expect.stringContaining('not allowed to get configmaps/coredns'),
+        }),
+      )
+    })
+
+    it('is told, and what it fills counts as unknown, where it is only mounted', () => {
+      const location = locateWithout('coredns-custom')
+      expect(location.forbidden).toEqual(['kube-system/coredns-custom'])
+      expect(location.opaqueMounts).toEqual(['/etc/coredns/custom'])
+      expect(location.mounts.find((mount) => mount.configMap === 'coredns-custom')).toMatchObject({
+        whole: false,
+        exists: false,
+      })
+    })
+
+    it('of somebody else is told and nothing more', () => {
+      const {forbidden, opaqueMounts} = locateWithout('node-local-dns')
+      expect({forbidden, opaqueMounts}).toEqual({forbidden: ['kube-system/node-local-dns'], opaqueMounts: []})
+    })
+  })
+
   it('refuses two Deployments behind one Service that mount different Corefiles, and lists both', () => {
     const error = refusal([
       ...kubeadmDns(),
