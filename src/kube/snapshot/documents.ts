@@ -10,8 +10,6 @@ export interface FileDocument {
   readonly value: unknown
 }
 
-/** Bytes of one file at most: above this it is no description of a cluster, or it was not projected. */
-const maxBytes = 256 * 1024 * 1024
 /** The YAML parser needs some fifty bytes of memory for each of text. */
 const maxYamlBytes = 48 * 1024 * 1024
 /** Uses of anchors in one document; people write a few, an alias bomb needs thousands. */
@@ -37,10 +35,6 @@ export function parseDocuments(bytes: Uint8Array, file: string): FileDocument[] 
 
 function decode(bytes: Uint8Array, file: string): string {
   if (bytes.length === 0) throw unreadable(file, 'is empty (0 bytes)', [formHint])
-  if (bytes.length > maxBytes)
-    throw unreadable(file, `has ${bytes.length} bytes, more than the ${maxBytes} that are read`, [
-      'take a Snapshot instead: kubectl srcip snapshot --output-file FILE',
-    ])
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) throw unreadable(file, 'is compressed (gzip)', [`gunzip it first`])
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
     throw unreadable(file, 'is UTF-16', ['save it as UTF-8 (PowerShell: ... | Out-File -Encoding utf8 FILE)'])

@@ -81,7 +81,7 @@ class Loader {
       ),
     )
     // Without a look at Services: cluster DNS as every installer labels it.
-    if (services.length === 0) pods.set('kube-system', ['k8s-app=kube-dns'])
+    if (services.length === 0 && !this.#servicesSeen()) pods.set('kube-system', ['k8s-app=kube-dns'])
     await this.#readSelected('', 'Pod', pods, 'pods behind Services that lead in, and of known parts')
     await this.#readSelected(
       'discovery.k8s.io',
@@ -156,6 +156,8 @@ class Loader {
     const resource = kind === undefined ? undefined : this.#resource(kind)
     if (kind === undefined || resource === undefined) return
     if ('state' in resource) return this.#note(kind, {...resource, objects: []}, {only})
+    // Nothing to ask for is an answer, where it is known that there is nothing.
+    if (selections.size === 0 && this.#servicesSeen()) return this.#note(kind, {state: 'complete', objects: []}, {only})
     const count = [...selections.values()].reduce((sum, selectors) => sum + selectors.length, 0)
     if (count > mostSelections) {
       const asked = [...selections].flatMap(([namespace, texts]) => texts.map((text) => matcher(namespace, text)))
@@ -168,6 +170,12 @@ class Loader {
       )
       this.#note(kind, joined(parts), {version: resource.version, namespace, only})
     })
+  }
+
+  #servicesSeen(): boolean {
+    return this.#readings.some(
+      ({resource, state, namespace}) => resource === 'services' && state === 'complete' && namespace === undefined,
+    )
   }
 
   async #readConfigMaps(): Promise<void> {

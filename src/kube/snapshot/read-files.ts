@@ -1,5 +1,6 @@
 import {open, readdir, stat} from 'node:fs/promises'
 import {join} from 'node:path'
+import {SrcipError} from '../../model/errors.ts'
 import type {Snapshot} from '../../model/snapshot.ts'
 import {Merge} from './merge.ts'
 import {unreadable} from './unreadable.ts'
@@ -68,6 +69,7 @@ async function readBytes(path: string, stdin: AsyncIterable<Uint8Array>): Promis
   try {
     const file = await open(path, 'r')
     try {
+      if ((await file.stat()).size > mostBytes) throw tooLarge(path)
       return await collect(file.createReadStream({autoClose: false}), path)
     } finally {
       await file.close()
@@ -83,16 +85,20 @@ async function collect(stream: AsyncIterable<Uint8Array>, name: string): Promise
   let size = 0
   for await (const chunk of stream) {
     size += chunk.length
-    if (size > mostBytes)
-      throw unreadable(name, `has more than the ${mostBytes} bytes that are read`, [
-        'take a Snapshot instead: kubectl srcip snapshot --output-file FILE',
-      ])
+    if (size > mostBytes) throw tooLarge(name)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
+function tooLarge(name: string): unknown {
+  return unreadable(name, `has more than the ${mostBytes} bytes that are read`, [
+    'take a Snapshot instead: kubectl srcip snapshot --output-file FILE',
+  ])
+}
+
 function cannotRead(path: string, error: unknown): unknown {
+  if (error instanceof SrcipError) return error
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (code === undefined) return error
   const words: Readonly<Record<string, string>> = {

@@ -207,6 +207,20 @@ describe('what is chosen', () => {
     expect(server.requests.some(({method}) => method !== 'GET')).toBe(false)
   })
 
+  test('no way in at all: that there are no pods to ask for is known', async () => {
+    const index = indexSnapshot(await load())
+    expect([index.state('Pod'), index.state('EndpointSlice'), index.state('Service')]).toEqual(
+      Array(3).fill('complete'),
+    )
+    server.faults.push((request, response) => {
+      if (!request.path.endsWith('/services')) return false
+      sendStatus(response, 403, {reason: 'Forbidden', message: 'no'})
+      return true
+    })
+    const denied = indexSnapshot(await load())
+    expect([denied.state('Pod', 'demo'), denied.state('EndpointSlice')]).toEqual(['unknown', 'unknown'])
+  })
+
   test('many Services: one list of pods, filtered as it comes', async () => {
     for (let index = 0; index < 60; index++) {
       put('/v1/services', `s${index}`, {spec: {type: 'NodePort', selector: {app: `a${index}`}}}, 'demo')

@@ -1,4 +1,4 @@
-import {mkdir, mkdtemp, rm, symlink, writeFile} from 'node:fs/promises'
+import {mkdir, mkdtemp, rm, symlink, truncate, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {Readable} from 'node:stream'
@@ -338,6 +338,17 @@ describe('files that cannot be read', () => {
     const path = await file('x', `${'[{"a":'.repeat(200_000)}1${'}]'.repeat(200_000)}`)
     const {exitCode} = await refusal(path)
     expect(exitCode).toBe(2)
+  })
+
+  test('files that are too large to be meant', async () => {
+    const path = await file('large.json', '{')
+    await truncate(path, 300 * 1024 * 1024)
+    expect((await refusal(path)).message).toBe('large.json has more than the 268435456 bytes that are read')
+    const yaml = await file('large.yaml', `a: 1\n${'# padding\n'.repeat(5_100_000)}`)
+    expect(await refusal(yaml)).toMatchObject({
+      message: expect.stringMatching(/^large\.yaml has \d+ bytes of YAML, more than the 50331648 that are read$/),
+      hints: [expect.stringContaining('as JSON')],
+    })
   })
 
   test('a file that is not there, a folder without files, a link in a circle', async () => {
