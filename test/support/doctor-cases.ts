@@ -63,15 +63,26 @@ export function doctorObjects(name: string, expected: ExpectedCase): KubeObject[
       if (file.endsWith('-crd.yaml') || file === `${name}/objects.yaml`) continue
       throw new Error(`test/cases/doctor/${file} is missing`)
     }
-    for (const document of parseAllDocuments(readFileSync(url, 'utf8'))) {
-      const object = document.toJS() as KubeObject | null
-      if (object === null) continue
+    for (const object of objectsIn(url)) {
       const {namespace = '', name: own} = object.metadata
       const key = `${groupOf(object.apiVersion)}/${object.kind}/${namespace}/${own}`
       merged.set(key, mergePatch(merged.get(key), object) as KubeObject)
     }
   }
   return [...merged.values()]
+}
+
+const read = new Map<string, readonly KubeObject[]>()
+
+/** Objects of one file; parts are in hundreds of cases. */
+function objectsIn(url: URL): readonly KubeObject[] {
+  const known = read.get(url.href)
+  if (known !== undefined) return known
+  const objects = parseAllDocuments(readFileSync(url, 'utf8')).flatMap(
+    (document) => (document.toJS() as KubeObject | null) ?? [],
+  )
+  read.set(url.href, objects)
+  return objects
 }
 
 /** RFC 7386. */

@@ -2,11 +2,25 @@ import {field, record, text} from '../../model/fields.ts'
 import {statusAddresses} from '../../platforms/receivers/recognise.ts'
 import {receiverRows} from '../../platforms/receivers/index.ts'
 import {records} from '../../platforms/workloads.ts'
+import type {ClusterView} from '../cluster-view.ts'
 import type {PublicName} from '../public-names.ts'
 import type {WayFacts} from './facts.ts'
 
 /** Names that lead through this way in: those of Ingresses and routes that its receiver serves, on ports that they use. */
-export function namesOfWay(facts: WayFacts): PublicName[] {
+export function namesOfWay(facts: WayFacts): readonly PublicName[] {
+  const known = answers.get(facts.cluster) ?? new Map<string, readonly PublicName[]>()
+  answers.set(facts.cluster, known)
+  const {namespace = '', name} = facts.service.metadata
+  const key = `${namespace}/${name}:${facts.port}/${facts.protocol}`
+  const names = known.get(key) ?? readNames(facts)
+  known.set(key, names)
+  return names
+}
+
+/** Many ask, and a cluster has thousands of names: the answer is the same for all states of a way in. */
+const answers = new WeakMap<ClusterView, Map<string, readonly PublicName[]>>()
+
+function readNames(facts: WayFacts): readonly PublicName[] {
   const {row} = facts.receiver
   if (row === undefined || facts.protocol !== 'TCP') return []
   if (!isWebPort(facts)) return []
