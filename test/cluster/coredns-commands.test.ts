@@ -234,6 +234,25 @@ await describeWithParts('coredns apply and clean on a real cluster', BED_PARTS, 
     await settle(bed, original)
   })
 
+  test('run puts back what CoreDNS refuses as well, byte for byte, and says why', async () => {
+    const bed = current()
+    const broken = original.replace('forward . /etc/resolv.conf {', 'forward . /etc/coredns/upstream.conf {')
+    await bed.api.patch(corednsMap, {data: {Corefile: broken}})
+    await until('CoreDNS refuses the hand edit', 30, async () =>
+      (await bed.podLog(`kube-system/${dnsPodNames(bed)[0]}`)).includes('reload failed'),
+    )
+    const argv = ['run', '--once', '--target', 'srcip/srcip-proxy', '--host', 'shop.example.org', '--via', 'api']
+    const {code, stderr} = await bed.cli(['kubectl', 'srcip', ...argv, '--health-address', '127.0.0.1:0'])
+    const lines = stderr
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as {msg: string}] : []))
+    expect(lines.map((line) => line.msg)).toContainEqual(expect.stringMatching(/the previous text is back/))
+    expect(stderr).toMatch(/its log says: .*reload|coredns_reload_failed_total rose/i)
+    expect(code).toBe(22)
+    expect(await corefileOf(bed)).toBe(broken)
+    await settle(bed, original)
+  })
+
   test('a pod that answers DNS but never the new answer is evidence: put back, 22', async () => {
     const bed = current()
     const stuck = dnsPodNames(bed)[0] ?? ''

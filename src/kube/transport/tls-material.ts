@@ -48,6 +48,8 @@ export class TlsFiles {
       const stamp = await this.#stampNow()
       if (this.#current !== undefined && pair === this.#pair && stamp === this.#stamp) return this.#current
       const current = await this.#read(pair)
+      // Several first connections at once read the same files: one material for all of them.
+      if (this.#current !== undefined && pair === this.#pair && stamp === this.#stamp) return this.#current
       if (this.#current !== undefined && pair === this.#pair)
         this.#log?.info('certificate files have changed, new connections use them')
       this.#current = current
