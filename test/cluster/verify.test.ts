@@ -65,7 +65,7 @@ await describeWithParts('verify', BED_PARTS, async () => {
 
   beforeAll(async () => {
     const bed = current()
-    const pair = await bed.authority.issue('shop', {cn: host, names: [host]})
+    const pair = await bed.authority.issue('shop', {cn: host, names: [host, 'echo.example.org']})
     const encode = (file: string) => readFileSync(file).toString('base64')
     await bed.create(
       {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'shop'}},
@@ -136,6 +136,51 @@ await describeWithParts('verify', BED_PARTS, async () => {
   test('nobody is there: 30', async () => {
     const {code} = await outside(OUTSIDE.laptop, '--address', '192.0.2.99', '--answer-timeout', '1s')
     expect(code).toBe(30)
+  })
+
+  const echoArguments = (image: string) => [
+    ...['-n', 'shop', '--create-echo', '--host', 'echo.example.org', '--image', image],
+    ...['--ingress-class', 'nginx', '--tls-secret', 'tls', '--yes'],
+  ]
+  const leftovers = async () =>
+    (
+      await current().cli([
+        'kubectl',
+        'get',
+        'pods,services,ingresses',
+        '-A',
+        '-l',
+        'srcip.dev/component=echo',
+        '-o',
+        'name',
+      ])
+    ).stdout
+
+  test('--create-echo: an echo for the time of the test, gone afterwards', async () => {
+    const {code, report, stderr} = await outside(OUTSIDE.laptop, ...echoArguments(PRODUCT_IMAGE))
+    expect(
+      report.checks.map(({check, verdict}) => `${check} ${verdict}`),
+      `${stderr}${JSON.stringify(report.checks)}`,
+    ).toEqual([
+      'reachable held',
+      'address held',
+      'forged-x-forwarded-for held',
+      'forged-x-real-ip held',
+      'forged-forwarded held',
+      'forged-proxy-header held',
+    ])
+    expect(code).toBe(0)
+    expect(await leftovers()).toBe('')
+  })
+
+  test('--create-echo with a signal, or an image that cannot be had: gone all the same', async () => {
+    const bed = current()
+    const command = `kubectl srcip verify outside --url https://${host}/ --from-address ${OUTSIDE.laptop} --cacert ${bed.authority.cert} ${echoArguments('nowhere/at-all:1').join(' ')} & child=$!
+      for i in $(seq 100); do kubectl get pods -A -l srcip.dev/component=echo -o name | grep -q . && break; sleep 0.1; done
+      kill -INT $child; wait $child; echo "ended with $?"`
+    const {stdout} = await bed.cli(['sh', '-c', command], {timeout: 60_000})
+    expect(stdout).toContain('ended with 130')
+    expect(await leftovers()).toBe('')
   })
 
   test('inside: every CoreDNS pod and the proxy, before and after the name is switched', async () => {

@@ -1,7 +1,8 @@
 import {Flags} from '@oclif/core'
-import {durationFlag, kubeFlags, outputFlags} from '../flags.ts'
+import {changeFlags, durationFlag, kubeFlags, outputFlags} from '../flags.ts'
 
 const group = 'QUESTION'
+const temporary = 'TEMPORARY ECHO'
 
 /** How every question of `verify` is asked. */
 export const askFlags = {
@@ -56,6 +57,33 @@ export const outsideFlags = {
     max: 65_535,
     helpGroup: group,
   }),
+  'create-echo': Flags.boolean({
+    summary: 'a write: Pod, Service and Ingress of an echo for --host, taken out again at the end and on signals',
+    dependsOn: ['host', 'image'],
+    exclusive: ['echo'],
+    helpGroup: temporary,
+  }),
+  host: Flags.string({
+    summary: 'name for the Ingress of the temporary echo; it must lead to the same way in as --url',
+    helpValue: 'NAME',
+    helpGroup: temporary,
+  }),
+  image: Flags.string({
+    summary: 'image of kubectl srcip that the nodes can pull, by digest',
+    helpValue: 'IMAGE',
+    helpGroup: temporary,
+  }),
+  'ingress-class': Flags.string({
+    summary: 'class of the Ingress of the temporary echo',
+    helpValue: 'CLASS',
+    helpGroup: temporary,
+  }),
+  'tls-secret': Flags.string({
+    summary: 'Secret with the certificate for --host in the namespace of the echo',
+    helpValue: 'NAME',
+    helpGroup: temporary,
+  }),
+  yes: changeFlags.yes,
   times: Flags.integer({
     summary: 'connections to each address',
     helpValue: 'COUNT',
