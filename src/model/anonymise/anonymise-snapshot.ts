@@ -1,4 +1,4 @@
-import {field, list, record, text, textPairs, words} from '../fields.ts'
+import {field, list, record, text, textPairs, texts, words} from '../fields.ts'
 import type {KubeObject} from '../kubernetes.ts'
 import {readingSentence, type Snapshot, type SnapshotReading} from '../snapshot.ts'
 import type {Digest} from './address-mapper.ts'
@@ -95,9 +95,17 @@ function learnBelow(mapper: TextMapper, value: unknown): void {
       for (const host of typeof entry === 'string' ? [entry] : list(entry)) learnHost(mapper, host)
     if (key === 'addresses')
       for (const address of list(entry)) learnHost(mapper, text(field(record(address), 'address')))
+    if (key === 'args' || key === 'command') for (const word of texts(entry)) mapper.learnText(word)
+    if (key === 'data')
+      for (const [name, found] of Object.entries(textPairs(entry)))
+        if (corefileKey.test(name)) mapper.learnCorefile(found)
+        else mapper.learnText(found)
     learnBelow(mapper, entry)
   }
 }
+
+/** Keys of ConfigMaps that hold rules of CoreDNS, or tables of hosts. */
+const corefileKey = /^(?:Corefile|NodeHosts|stubDomains)$|\.(?:override|server|include)$/
 
 const nameField =
   /^(?:ingressClassName|gatewayClassName|loadBalancerClass|serviceName|ingressName|nodeName|releaseName|targetNamespace|namespace)$/

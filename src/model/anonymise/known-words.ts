@@ -6,7 +6,7 @@ export const softwareWords: ReadonlySet<string> = wordSet(`
   doks ccm hcloud hetzner hetznercloud digitalocean linode lke akamai vultr civo exoscale upcloud scaleway ovh ovhcloud
   openstack octavia occm oracle oci alibaba alicloud ibm yandex metallb kubevip purelb klipper svclb k3s rke2 rke rancher cattle
   talos siderolabs kamaji clastix gardener cozystack cozy ouroboros hairpin srcip helm flux fluxcd argocd argo
-  kustomize kustomization helmrelease 
+  kustomize kustomization helmrelease cloudapp azmk8s
   certmanager jetstack
 `)
 
@@ -65,6 +65,8 @@ export const publicRegistries: ReadonlySet<string> = new Set([
 export const providerDomains: readonly string[] = [
   'amazonaws.com',
   'azure.com',
+  'azmk8s.io',
+  'cloudapp.net',
   'windows.net',
   'googleapis.com',
   'googleusercontent.com',

@@ -1,11 +1,41 @@
 import {AddressMapper, type Digest} from './address-mapper.ts'
 import {knownWords, providerDomains, publicRegistries, softwareWords, systemDomains} from './known-words.ts'
 
-/** Runs of name characters; `\.` is a dot of a name inside a regular expression. */
-const nameRun = /[A-Za-z0-9_](?:(?:[A-Za-z0-9_-]|\\?\.)*[A-Za-z0-9_])?/g
+/** Runs of name characters; `\.` and `[.]` are dots of a name inside a regular expression. */
+const nameRun = /[A-Za-z0-9_](?:(?:[A-Za-z0-9_-]|\\?\.|\[\.\])*[A-Za-z0-9_])?/g
+const regexDot = /\\\.|\[\.\]/g
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
 const ipv4 = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?(?![\d/])(?!\.\d)(?!\.in-addr)/g
 const ipv6 = /(?<![\w:.])(?=[0-9a-fA-F]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{2,39}(?:\.\d{1,3}){0,3}(?:\/\d{1,3})?(?![\w:])/g
+
+/** What follows the dot in names of files. */
+const fileEnds: ReadonlySet<string> = new Set([
+  'conf',
+  'yaml',
+  'yml',
+  'json',
+  'toml',
+  'pem',
+  'crt',
+  'key',
+  'sock',
+  'db',
+  'log',
+  'txt',
+  'so',
+])
+
+/** Domains of projects and vendors that stand in everybody's settings. */
+const publicOwners: ReadonlySet<string> = new Set([
+  'k8s',
+  'kubernetes',
+  'github',
+  'githubusercontent',
+  'google',
+  'googleapis',
+  'letsencrypt',
+  'cloudflare',
+])
 
 /**
  * Replaces what names somebody's things, everywhere by the same: words of names that were learned, host names below domains
@@ -48,6 +78,17 @@ export class TextMapper {
     for (const part of path) this.learnName(part.split(':')[0] ?? '')
   }
 
+  /** Learns the hosts of URLs and mail addresses in a text. */
+  learnText(text: string): void {
+    for (const [, host = ''] of text.matchAll(/(?::\/\/|@)((?:[\w-]+\.)+[a-z]{2,})/gi)) this.#learnStrangeHost(host)
+  }
+
+  /** Learns every name in a Corefile: zones, hosts, upstreams. Names of files and of API groups are none. */
+  learnCorefile(text: string): void {
+    for (const [host] of text.matchAll(/(?<![\w./-])(?:[\w-]+(?:\\?\.|\[\.\]))+[a-z]{2,}(?![\w/])/gi))
+      this.#learnStrangeHost(host.replace(regexDot, '.'))
+  }
+
   /** A text of any kind with everything replaced that is known to name something. */
   text(text: string): string {
     // Addresses first, and kept apart: their digits must not be taken for words.
@@ -65,20 +106,26 @@ export class TextMapper {
     )
   }
 
+  #learnStrangeHost(host: string): void {
+    const [owner = '', end = ''] = host.toLowerCase().split('.').slice(-2)
+    if (!fileEnds.has(end) && !softwareWords.has(owner) && !publicOwners.has(owner)) this.learnHost(host)
+  }
+
   #learnWord(word: string): void {
     if (isOpen(word.toLowerCase()) || this.#words.has(word)) return
     this.#words.set(word, `t${this.#words.size + 1}`)
   }
 
   #name(found: string): string {
-    const escaped = found.includes('\\')
-    const plain = escaped ? found.replaceAll('\\.', '.') : found
+    // All dots of a name are written alike.
+    const dot = found.match(regexDot)?.[0] ?? '.'
+    const plain = found.replace(regexDot, '.')
     const domain = this.#domainOf(plain.toLowerCase())
     const mapped =
       domain === undefined
         ? this.#wordsOf(plain)
         : `${this.#wordsOf(plain.slice(0, plain.length - domain.length).toLowerCase())}${this.#domain(domain)}`
-    return escaped ? mapped.replaceAll('.', '\\.') : mapped
+    return mapped.replaceAll('.', dot)
   }
 
   #wordsOf(text: string): string {

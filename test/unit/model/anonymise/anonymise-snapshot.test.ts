@@ -232,6 +232,49 @@ test('the same snapshot gives the same bytes; anonymising twice changes no relat
   expect(anonymiseSnapshot(once, digest).objects.length).toBe(once.objects.length)
 })
 
+test('names that stand in a Corefile or in an argument only', () => {
+  const corefile = `corp.acme.intern:53 {
+    forward . tls://192.0.2.9 {
+        tls_servername dns.acmedns.net
+    }
+}
+.:53 {
+    import /etc/coredns/custom/*.override
+    hosts /etc/hosts.conf {
+        10.1.2.3 printer.acme-office.local
+    }
+    kubernetes k8s.acme.intern in-addr.arpa
+    forward . /etc/resolv.conf
+}
+`
+  const argument = '--endpoint=https://vault.acmecloud.io:8200/v1'
+  const container = {
+    name: 'c',
+    image: 'registry.k8s.io/ingress-nginx/controller:v1',
+    args: [argument, '--controller-class=k8s.io/ingress-nginx'],
+  }
+  const after = anonymiseSnapshot(
+    snapshotOf([
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: {name: 'coredns', namespace: 'kube-system'},
+        data: {Corefile: corefile},
+      },
+      {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'p', namespace: 'x'}, spec: {containers: [container]}},
+    ]),
+    digest,
+  )
+  const text = JSON.stringify(after)
+  expect(text).not.toMatch(/acme|printer|vault/)
+  const [map, pod] = after.objects
+  expect(at(pod, 'spec', 'containers', 0, 'args', 1)).toBe('--controller-class=k8s.io/ingress-nginx')
+  const kept = String(at(map, 'data', 'Corefile'))
+  expect(kept).toMatch(/^\S+\.(d\d+\.example):53 \{[^]*kubernetes k8s\.\1 in-addr\.arpa/)
+  expect(kept).toContain('import /etc/coredns/custom/*.override')
+  expect(kept).toContain('forward . /etc/resolv.conf')
+})
+
 test('warnings about readings are said again with other names, the rest is counted', () => {
   const readings = [
     {
