@@ -38,6 +38,7 @@ export const knownWords: ReadonlySet<string> = new Set([
   front end back site blog shop mail files static assets auth login sso dashboard grafana monitoring logging ui backend
   production prod staging stage development team
   cloud tenant root release releases package packages source sources platform bundle bundles addon addons mesh sidecar router routers
+  reconcile ensureexists addon kind gardener kamaji
   nodeport clusterip externalname singlestack dualstack implementationspecific
   `),
 ])
