@@ -28,6 +28,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- include "srcip.proxyName" . }}-endpoints
 {{- end -}}
 
+{{- /* The object that ExternalDNS reads; another name than any Service of the chart. */ -}}
+{{- define "srcip.externalDnsName" -}}
+{{- include "srcip.name" . }}-external-dns
+{{- end -}}
+
 {{- define "srcip.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532

@@ -85,10 +85,7 @@ export function cleanupPorts(options: CleanupPortOptions): CleanupPorts & {texts
   return {
     texts: () => state?.planned.texts ?? [],
     async find(signal): Promise<Traces> {
-      const [objects, dns] = await Promise.all([
-        findOwnObjects(client, {namespace, deploymentsOnly: dnsOnly, signal}),
-        look(signal),
-      ])
+      const [objects, dns] = await Promise.all([findOwnObjects(client, {namespace, dnsOnly, signal}), look(signal)])
       const removed = dns.plan.edits.map((edit) => edit.removed).join('\n')
       const record = await client.find<KubeObject>(resources.leases, leaseKey(), {signal})
       const holder = (record?.['spec'] as {holderIdentity?: string} | undefined)?.holderIdentity

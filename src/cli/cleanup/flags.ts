@@ -11,7 +11,8 @@ export const cleanupFlags = {
     helpGroup: group,
   }),
   'dns-only': Flags.boolean({
-    summary: 'take only the lines out of cluster DNS and the Lease away; the objects are left to Helm',
+    summary:
+      'take only the lines out of cluster DNS, names of ExternalDNS and the Lease away; the rest is left to Helm',
     helpGroup: group,
   }),
   'even-in-use': Flags.boolean({

@@ -18,11 +18,20 @@ function kind(group: string, plural: string, name: string, namespaced = true): R
 
 const rbac = 'rbac.authorization.k8s.io'
 
+/** What ExternalDNS reads with its source `crd`. */
+export const dnsEndpoints: Resource = {
+  ...kind('externaldns.k8s.io', 'dnsendpoints', 'DNSEndpoint'),
+  version: 'v1alpha1',
+}
+/** Of all Services of ours only the one that publishes names to ExternalDNS has it. */
+const publishedTargets = 'srcip.dev/targets'
+
 /**
  * Kinds that are looked through for our label; docs/cleanup.md lists them. Not in it, so that no label can ever lead there:
  * namespaces, CRDs, Secrets, Ingresses, routes.
  */
 export const ownKinds: readonly Resource[] = [
+  dnsEndpoints,
   resources.deployments,
   resources.jobs,
   resources.pods,
@@ -53,15 +62,18 @@ export interface FoundObject extends OwnObject {
 export interface FindOptions extends CallOptions {
   /** Only this namespace, and nothing that has none. Absent: the whole cluster. */
   readonly namespace?: string | undefined
-  /** Only Deployments: controllers that may have to stop, proxies that names may lead to. */
-  readonly deploymentsOnly: boolean
+  /**
+   * Only Deployments (controllers that may have to stop, proxies that names may lead to) and what publishes names to
+   * ExternalDNS.
+   */
+  readonly dnsOnly: boolean
 }
 
 /** Every object that carries our label. A kind that the cluster does not serve has none; a missing right is an error (31). */
 export async function findOwnObjects(client: KubeClient, options: FindOptions): Promise<FoundObject[]> {
-  const {namespace, deploymentsOnly, signal} = options
-  const kinds = deploymentsOnly
-    ? [resources.deployments]
+  const {namespace, dnsOnly, signal} = options
+  const kinds = dnsOnly
+    ? [resources.deployments, dnsEndpoints, resources.services]
     : ownKinds.filter((resource) => namespace === undefined || resource.namespaced)
   const labelSelector = componentLabel
   const lists = await Promise.all(
@@ -70,7 +82,8 @@ export async function findOwnObjects(client: KubeClient, options: FindOptions): 
         if (hasStatus(error, 404)) return {items: []}
         throw error
       })
-      return items.filter((item) => isOurs(resource, item)).map((item) => found(resource, item))
+      const objects = items.filter((item) => isOurs(resource, item)).map((item) => found(resource, item))
+      return dnsOnly && resource !== resources.deployments ? objects.filter(({isRecord}) => isRecord === true) : objects
     }),
   )
   return lists.flat()
@@ -98,6 +111,9 @@ function found(resource: Resource, object: KubeObject): FoundObject {
       ? {}
       : {release: `${annotations['meta.helm.sh/release-namespace'] ?? namespace ?? 'default'}/${release}`}),
     ...(resource === resources.deployments ? {replicas: replicas ?? 1} : {}),
+    ...(resource === dnsEndpoints || (resource === resources.services && annotations[publishedTargets] !== undefined)
+      ? {isRecord: true}
+      : {}),
   }
 }
 

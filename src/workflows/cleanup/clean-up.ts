@@ -8,7 +8,7 @@ import {conflictsWith, deletionOrder} from './rules.ts'
 
 export interface CleanupOptions {
   readonly dryRun: 'none' | 'client' | 'server'
-  /** Only the lines in cluster DNS and the Lease; objects stay for Helm to delete. */
+  /** Only the lines in cluster DNS, what publishes names to ExternalDNS, and the Lease; other objects stay for Helm to delete. */
   readonly dnsOnly: boolean
   /** Scale controllers to 0 first. */
   readonly stopRun: boolean
@@ -47,7 +47,7 @@ async function checkAndClean(ports: CleanupPorts, options: CleanupOptions): Prom
   const refusal = conflictsWith(traces, options)
   if (refusal !== undefined) throw refusal
   if (traces.dns.outcome === 'refused') return report(options, traces, {dns: traces.dns, outcome: 'refused'})
-  const objects = options.dnsOnly ? [] : deletionOrder(traces.objects)
+  const objects = deletionOrder(traces.objects.filter((object) => !options.dnsOnly || object.isRecord === true))
   const controllers = options.stopRun ? traces.objects.filter(runs) : []
   const work = traces.dns.plan.edits.length + objects.length + controllers.length
   if (work === 0 && traces.lease === undefined)
@@ -107,14 +107,18 @@ async function act(
     // names that still lead to the proxies, or may: nothing that they need is deleted
     if (combineExitCodes([dns.exitCode]) !== exitCodes.Ok)
       return report(options, traces, {dns, stopped, outcome: outcomeOf(dns)})
+    const remove = async (some: readonly OwnObject[]): Promise<void> => {
+      for (const object of some)
+        cleaned.push(await step(onEvent, 'delete', `delete ${object.text}`, () => ports.remove(object, 'none', inner)))
+    }
+    await remove(objects.filter((object) => object.isRecord === true))
     // also with DNS already clean: a run that was interrupted before it settled left no other sign
     if (options.settleMs > 0 && traces.objects.some((object) => object.component === 'proxy')) {
       await step(onEvent, 'settle', `let caches settle for ${options.settleMs / 1000} s`, () =>
         ports.sleep(options.settleMs, inner),
       )
     }
-    for (const object of objects)
-      cleaned.push(await step(onEvent, 'delete', `delete ${object.text}`, () => ports.remove(object, 'none', inner)))
+    await remove(objects.filter((object) => object.isRecord !== true))
   } finally {
     await lock.release()
   }
@@ -127,7 +131,9 @@ async function act(
 async function prove(ports: CleanupPorts, options: CleanupOptions, traces: Traces, part: Part): Promise<CleanupReport> {
   const after = await step(options.onEvent, 'verify', 'look again', () => ports.find(options.signal))
   const known = new Set((part.cleaned ?? []).map((entry) => entry.object))
-  const more = options.dnsOnly ? [] : after.objects.filter((object) => !known.has(object.text))
+  const more = after.objects.filter(
+    (object) => !known.has(object.text) && (!options.dnsOnly || object.isRecord === true),
+  )
   const cleaned = [
     ...(part.cleaned ?? []),
     ...more.map((object) => ({object: object.text, state: 'left' as const, reason: 'it appeared meanwhile'})),

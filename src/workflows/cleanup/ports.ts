@@ -11,6 +11,8 @@ export interface OwnObject {
   readonly release?: string
   /** Deployments of the controller only. */
   readonly replicas?: number
+  /** It publishes names, to ExternalDNS: goes with the lines in cluster DNS, before the proxies. */
+  readonly isRecord?: boolean
 }
 
 /** A name of ours in cluster DNS that leads to a proxy with ready endpoints: pods are served by it now. */

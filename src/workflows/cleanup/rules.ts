@@ -19,9 +19,13 @@ const kindOrder = [
   'serviceaccount',
 ]
 
-/** The order in which objects are deleted: controllers before proxies (they would write again), then by kind, then by name. */
+/**
+ * The order in which objects are deleted: what publishes names first, then controllers before proxies (they would write
+ * again), then by kind, then by name.
+ */
 export function deletionOrder(objects: readonly OwnObject[]): OwnObject[] {
   const rank = (object: OwnObject): number => {
+    if (object.isRecord === true) return -1
     const kind = kindOrder.indexOf(object.text.split('/')[0] ?? '')
     return (kind < 0 ? kindOrder.length : kind) * 2 + (object.component === 'controller' ? 0 : 1)
   }

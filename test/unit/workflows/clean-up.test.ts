@@ -145,6 +145,43 @@ describe('cleanup', () => {
     expect(report).toMatchObject({outcome: 'clean', objects: [{object: lease.text, state: 'deleted'}]})
   })
 
+  it('what publishes names to ExternalDNS goes before caches settle, also with --dns-only', async () => {
+    const record = object('dnsendpoint/srcip/srcip', 'controller', {isRecord: true})
+    const traces = {...empty, objects: [account, proxy, record]}
+    const {calls} = await run([traces, empty])
+    expect(calls).toEqual([
+      'find',
+      'lock 0',
+      'ask',
+      'dns',
+      'remove dnsendpoint/srcip/srcip',
+      'sleep 30000',
+      'remove deployment/srcip/srcip-proxy',
+      'remove serviceaccount/srcip/srcip',
+      'release',
+      'remove lease',
+      'find',
+    ])
+    const owned = {...traces, objects: [{...proxy, release: 'srcip/edge'}, record]}
+    const only = await run([owned, empty], {options: {dnsOnly: true}})
+    expect(only.calls.filter((call) => call.startsWith('remove'))).toEqual([
+      'remove dnsendpoint/srcip/srcip',
+      'remove lease',
+    ])
+    const left = await run([owned, owned], {options: {dnsOnly: true}})
+    expect(left.report).toMatchObject({outcome: 'clean'})
+    const late = await run(
+      [
+        {...owned, objects: [], lines: 3, dns: dnsResult('planned')},
+        {...owned, dns: empty.dns},
+      ],
+      {
+        options: {dnsOnly: true},
+      },
+    )
+    expect(late.report).toMatchObject({outcome: 'left', exitCode: 23})
+  })
+
   it('names that are served now: 32 unless that is meant', async () => {
     const traces = {...lines, served: [{service: 'srcip/srcip-proxy', readyEndpoints: 2}]}
     const refused = await run([traces])
