@@ -22,7 +22,7 @@ const ingressMap = {
 }
 
 await describeWithParts('doctor with evidence', [...BED_PARTS, 'tcpdump'], async () => {
-  const current = await bedForSuite({users: [{name: 'viewer'}]})
+  const current = await bedForSuite({users: [{name: 'viewer'}], images: {'bed/tcpdump:1': {entrypoint: ['tcpdump']}}})
   const doctor = async (...args: string[]) => {
     const argv = ['kubectl', 'srcip', 'doctor', '-o', 'json', '--balancer-cidr', `${OUTSIDE.balancer}/32`, ...args]
     const {code, stdout, stderr} = await current().cli(argv, {timeout: 120_000})
@@ -113,7 +113,7 @@ await describeWithParts('doctor with evidence', [...BED_PARTS, 'tcpdump'], async
         metadata: {name: `viewer-${role.metadata.name}`},
         roleRef: {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role.metadata.name},
         subjects: [{apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'viewer'}],
-      } as KubeObject)
+      })
     }
     const {stdout} = await bed.cli(['kubectl', 'srcip', 'doctor', '--logs', '-o', 'json'], {user: 'viewer'})
     const report = JSON.parse(stdout) as DoctorReport
@@ -121,6 +121,43 @@ await describeWithParts('doctor with evidence', [...BED_PARTS, 'tcpdump'], async
     expect(report.notSeen).toContainEqual(
       expect.objectContaining({verb: 'get', resource: expect.stringContaining('pods/log'), reason: 'denied'}),
     )
+  })
+
+  const capture = ['--capture', '--capture-image', 'bed/tcpdump:1', '--capture-time', '12s', '--yes']
+
+  test('--capture: an ephemeral container sees the header of the balancer and the pod without one', async () => {
+    const bed = current()
+    await bed.balancer.setSendProxy('v2')
+    await until('the way in works', 30, async () => (await bed.client.exec(curl())).code === 0)
+    let isOver = false
+    const running = doctor(...capture).finally(() => (isOver = true))
+    while (!isOver) {
+      await bed.client.exec(curl())
+      await bed.inPod('shop/caller', curl())
+    }
+    const {report, stderr} = await running
+    const titles = report.findings.filter(({id}) => id === 'SRC110').map(({title}) => title)
+    expect(titles, stderr).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^port 443: \d+ connections? begins? with a PROXY header of version 2 from a balancer$/),
+        expect.stringMatching(/^port 443: \d+ connections? begins? with TLS, without a PROXY header from a pod$/),
+      ]),
+    )
+    expect(JSON.stringify(report)).not.toMatch(/curl|shop\.example\.org\r/)
+  })
+
+  test('--capture asks first, and Pod Security may refuse it', async () => {
+    const bed = current()
+    const asked = await doctor(...capture.slice(0, -1))
+    expect(asked.code).toBe(2)
+    expect(asked.stderr).toContain('It stays there, ended, until the Pod is replaced')
+    const namespace = {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'ingress-nginx'}}
+    await bed.api.patch(namespace, {metadata: {labels: {'pod-security.kubernetes.io/enforce': 'baseline'}}})
+    const refused = await doctor(...capture)
+    await bed.api.patch(namespace, {metadata: {labels: {'pod-security.kubernetes.io/enforce': null}}})
+    expect(refused.code).toBe(31)
+    expect(refused.stderr).toMatch(/the capture container was refused: .*violates PodSecurity/)
+    expect(refused.stderr).toContain('--capture-file FILE')
   })
 
   test('a capture that is not there', async () => {

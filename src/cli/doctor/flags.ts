@@ -41,6 +41,23 @@ export const doctorFlags = {
   since: durationFlag('since', {summary: 'how far --logs looks back', default: 600_000, helpGroup: evidence}),
   'log-file': many('a log of an ingress that somebody saved', 'FILE'),
   'capture-file': many('a capture of tcpdump from a node, pcap or text of -A or -X: how do connections begin?', 'FILE'),
+  capture: Flags.boolean({
+    summary: 'a write: an ephemeral container with tcpdump in one ingress pod, which stays until the pod is replaced',
+    dependsOn: ['capture-image'],
+    exclusive: ['filename'],
+    helpGroup: evidence,
+  }),
+  'capture-image': Flags.string({
+    summary: 'image with tcpdump and timeout that the node can pull',
+    helpValue: 'IMAGE',
+    helpGroup: evidence,
+  }),
+  'capture-time': durationFlag('capture-time', {
+    summary: 'how long to capture, at most 60s',
+    default: 30_000,
+    helpGroup: evidence,
+  }),
+  yes: changeFlags.yes,
   'balancer-cidr': many('where the balancer connects from, which no object of a cluster tells', 'CIDR'),
   timeout: durationFlag('timeout', {
     summary: 'limit for the whole command; 0 means none',
@@ -61,5 +78,9 @@ export interface DoctorFlagValues {
   readonly since?: number | undefined
   readonly 'log-file'?: readonly string[] | undefined
   readonly 'capture-file'?: readonly string[] | undefined
+  readonly capture?: boolean
+  readonly 'capture-image'?: string | undefined
+  readonly 'capture-time'?: number | undefined
+  readonly yes?: boolean
   readonly 'balancer-cidr'?: readonly string[] | undefined
 }

@@ -13,6 +13,8 @@ import type {DoctorReport, Finding} from '../../model/doctor.ts'
 import {SrcipError} from '../../model/errors.ts'
 import type {EventSink} from '../../model/events.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
+import {confirm} from '../terminal.ts'
+import {capturePod} from './capture.ts'
 import type {DoctorFlagValues} from './flags.ts'
 import {receiverPods} from './receiver-pods.ts'
 
@@ -43,6 +45,7 @@ export async function readEvidence(
     findings.push(...logFindings(judgeLog(readIngressLog(text), places), path))
   }
   for (const path of flags['capture-file'] ?? []) findings.push(...(await captureFile(path, places)))
+  if (flags.capture === true) findings.push(...(await captureOne(flags, report, index, places, context)))
   if (flags.logs !== true) return {findings, notSeen: []}
   if (flags.filename !== undefined)
     throw new SrcipError('Usage', '--logs asks the cluster, -f does not', {
@@ -50,6 +53,32 @@ export async function readEvidence(
     })
   const logs = await readLogs(report, index, places, flags.since ?? 600_000, context)
   return {findings: [...findings, ...logs.findings], notSeen: logs.notSeen}
+}
+
+/** One pod, and only after somebody said yes. */
+async function captureOne(
+  flags: DoctorFlagValues,
+  report: DoctorReport,
+  index: SnapshotIndex,
+  places: Places,
+  {open: connect, signal, onEvent}: EvidenceContext,
+): Promise<Finding[]> {
+  const [pod] = receiverPods(report, index)
+  if (pod === undefined) {
+    throw new SrcipError(
+      'Precondition',
+      'no pod of an ingress that we know was found: there is nothing to capture on',
+      {
+        hints: ['name its Service: kubectl srcip doctor svc/NAME -n NAMESPACE --capture …'],
+      },
+    )
+  }
+  const seconds = Math.min(60, Math.ceil((flags['capture-time'] ?? 30_000) / 1000))
+  const question = `put an ephemeral container with tcpdump into pod/${pod.namespace}/${pod.name} for ${seconds} s? It stays there, ended, until the Pod is replaced`
+  if (!(await confirm(question, {yes: flags.yes === true})))
+    throw new SrcipError('Usage', 'nothing was captured: it was not confirmed')
+  const request = {pod, image: flags['capture-image'] ?? '', seconds, places, signal, onEvent}
+  return capturePod(await connect(), request)
 }
 
 function rangeOf(text: string) {

@@ -1,5 +1,6 @@
 import type {DoctorReport} from '../../model/doctor.ts'
 import {field, list, record, text} from '../../model/fields.ts'
+import type {KubeObject} from '../../model/kubernetes.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
 
 /** A pod whose log tells how connections arrive. */
@@ -7,6 +8,8 @@ export interface ReceiverPod {
   readonly namespace: string
   readonly name: string
   readonly container: string | undefined
+  /** Ports that the Service's ports lead to. */
+  readonly ports: readonly number[]
 }
 
 /** Pods of one Service whose logs are read at most. */
@@ -23,9 +26,8 @@ export function receiverPods(report: DoctorReport, index: SnapshotIndex): Receiv
   )
   const found = new Map<string, ReceiverPod>()
   for (const {namespace, service} of services.values()) {
-    const selector = Object.entries(
-      record(field(record(index.get('Service', namespace, service, '')?.['spec']), 'selector')),
-    )
+    const spec = record(index.get('Service', namespace, service, '')?.['spec'])
+    const selector = Object.entries(record(field(spec, 'selector')))
     if (selector.length === 0) continue
     const pods = index
       .list('Pod', '')
@@ -36,8 +38,24 @@ export function receiverPods(report: DoctorReport, index: SnapshotIndex): Receiv
         (one) => text(field(record(one), 'name')) ?? [],
       )
       const container = names.find((name) => dataPath.test(name)) ?? names[0]
-      found.set(`${namespace}/${pod.metadata.name}`, {namespace, name: pod.metadata.name, container})
+      const ports = targetPorts(spec, pod)
+      found.set(`${namespace}/${pod.metadata.name}`, {namespace, name: pod.metadata.name, container, ports})
     }
   }
   return [...found.values()]
+}
+
+/** Numbers of the Service's target ports; names are container ports of the pod. */
+function targetPorts(service: Readonly<Record<string, unknown>>, pod: KubeObject): number[] {
+  const named = list(field(record(pod['spec']), 'containers'))
+    .flatMap((one) => list(field(record(one), 'ports')))
+    .map(record)
+  const ports = list(field(service, 'ports')).flatMap((one): number[] => {
+    const port = record(one)
+    const target = field(port, 'targetPort') ?? field(port, 'port')
+    if (typeof target === 'number') return [target]
+    const found = field(named.find((entry) => field(entry, 'name') === target) ?? {}, 'containerPort')
+    return typeof found === 'number' ? [found] : []
+  })
+  return [...new Set(ports)]
 }

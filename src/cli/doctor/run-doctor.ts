@@ -37,7 +37,12 @@ function rank({severity}: Finding): number {
 }
 
 function asksForEvidence(flags: DoctorFlagValues): boolean {
-  return flags.logs === true || flags['log-file'] !== undefined || flags['capture-file'] !== undefined
+  return (
+    flags.capture === true ||
+    flags.logs === true ||
+    flags['log-file'] !== undefined ||
+    flags['capture-file'] !== undefined
+  )
 }
 
 /** `SRC001,SRC024` in any case of letters. */

@@ -110,6 +110,7 @@ export function startKubelet(settings: Settings): Kubelet {
         if (there === undefined && pod.metadata.deletionTimestamp === undefined) start(pod)
         else if (there === undefined && !leaving.has(key))
           await api.delete(pod, {gracePeriodSeconds: 0}).catch(() => {})
+        else if (there?.actor !== undefined) await there.runEphemeral(pod.spec.ephemeralContainers ?? [])
       }
       for (const [key, nodePod] of running) {
         const pod = pods.items.get(key)
@@ -192,6 +193,9 @@ function statusOf(pod: NodePod): Record<string, unknown> {
       condition('Ready', ready),
     ],
     containerStatuses: spec.containers.map((container) => containerStatus(pod, container.name, container.image)),
+    ...(pod.ephemeral.length === 0
+      ? {}
+      : {ephemeralContainerStatuses: pod.ephemeral.map(({name, image}) => containerStatus(pod, name, image))}),
   }
 }
 

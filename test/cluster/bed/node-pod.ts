@@ -37,6 +37,7 @@ export class NodePod {
   waiting = 'ContainerCreating'
   readonly ready = new Map<string, boolean>()
   readonly exits = new Map<string, number>()
+  readonly ephemeral: Container[] = []
   readonly #around: PodSurroundings
   readonly #end = new AbortController()
   readonly #payloads = new Map<string, Payload>()
@@ -63,6 +64,15 @@ export class NodePod {
       while (!this.#end.signal.aborted && !(await this.#fill(volume.name))) await sleep(100)
     }
     await Promise.all(this.pod.spec.containers.map((container) => this.#run(container, 0)))
+  }
+
+  /** Starts the ephemeral containers that the pod has got since; they run once. */
+  async runEphemeral(containers: readonly Container[]): Promise<void> {
+    for (const container of containers) {
+      if (this.ephemeral.some(({name}) => name === container.name)) continue
+      this.ephemeral.push(container)
+      await this.#run(container, 0)
+    }
   }
 
   /** A ConfigMap or Secret changed: its files follow after this pod's delay, with what it holds by then. */
@@ -130,6 +140,7 @@ export class NodePod {
       this.exits.set(container.name, code)
       this.ready.set(container.name, false)
       this.#around.changed(this)
+      if (this.ephemeral.includes(container)) return
       const policy = this.pod.spec.restartPolicy ?? 'Always'
       if (policy === 'Never' || (policy === 'OnFailure' && code === 0)) return
       await sleep(Math.min(500 * 2 ** restart, 10_000), undefined, {ref: false})

@@ -70,6 +70,7 @@ export type PodSpec = {
   serviceAccountName?: string
   automountServiceAccountToken?: boolean
   containers: Container[]
+  ephemeralContainers?: Container[]
   volumes?: Volume[]
   dnsPolicy?: string
   hostname?: string
