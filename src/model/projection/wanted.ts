@@ -109,6 +109,7 @@ const companions: readonly {readonly part: RegExp; readonly names: readonly stri
   {part: /coredns/, names: ['coredns', 'coredns-custom']},
   {part: /istio\/pilot|istiod|proxyv2/, names: ['istio']},
   {part: /calico|tigera/, names: ['calico-config']},
+  {part: /antrea/, names: ['antrea-config']},
 ]
 
 /** Certificates of the cluster, in every namespace and of no use here. */
