@@ -15,11 +15,11 @@ export default class Status extends SrcipCommand {
 
   async run(): Promise<void> {
     const {flags} = await this.parse(Status)
-    const [{readStatus}, {statusView}] = await Promise.all([
+    const [{readStatus, statusOfFile}, {statusView}] = await Promise.all([
       import('../cli/status/read-status.ts'),
       import('../present/status.ts'),
     ])
-    const client = await this.cluster(flags)
+    const client = flags.filename === undefined ? await this.cluster(flags) : await statusOfFile(flags.filename)
     const {signal} = this.interruption
     for (;;) {
       const report = await readStatus(client, flags, signal)

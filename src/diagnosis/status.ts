@@ -25,8 +25,9 @@ export interface StatusInput {
   /** Milliseconds since 1970. */
   readonly now: number
   readonly parts: readonly RunningPart[]
-  /** The Lease of cluster DNS, when it exists. */
+  /** The Lease of cluster DNS, when it exists; `unread` where nobody could look. */
   readonly lease?:
+    | 'unread'
     | {
         readonly object: string
         readonly holder?: string | undefined
@@ -61,7 +62,8 @@ export interface StatusInput {
 export function judgeStatus(input: StatusInput): Pick<StatusReport, 'state' | 'since' | 'hosts' | 'rows'> {
   const {dns, lease, parts, now} = input
   const controllers = parts.filter(({component}) => component === 'controller')
-  const isKept = lease?.holder !== undefined && isAlive(lease, now)
+  const isKept =
+    lease === 'unread' ? controllers.some(({ready}) => ready > 0) : lease?.holder !== undefined && isAlive(lease, now)
   const lines = 'unreadable' in dns ? undefined : dns.lines
   const isOff = lines === 0 && !isKept && controllers.every(({ready}) => ready === 0)
   const rows = [
@@ -74,7 +76,7 @@ export function judgeStatus(input: StatusInput): Pick<StatusReport, 'state' | 's
   ]
   return {
     state: isOff ? 'off' : isKept && (lines ?? 0) > 0 ? 'on' : 'partly',
-    ...(isKept && lease.acquired !== undefined ? {since: lease.acquired} : {}),
+    ...(isKept && typeof lease === 'object' && lease.acquired !== undefined ? {since: lease.acquired} : {}),
     hosts:
       'unreadable' in dns
         ? {wanted: 0, written: 0, refused: 0, excluded: 0}
@@ -83,7 +85,10 @@ export function judgeStatus(input: StatusInput): Pick<StatusReport, 'state' | 's
   }
 }
 
-function isAlive({renewed, durationSeconds}: NonNullable<StatusInput['lease']>, now: number): boolean {
+function isAlive(
+  {renewed, durationSeconds}: Exclude<StatusInput['lease'], 'unread' | undefined>,
+  now: number,
+): boolean {
   return renewed !== undefined && now - renewed <= durationSeconds * 1000
 }
 
@@ -95,6 +100,10 @@ function partRow(part: RunningPart, isOff: boolean): StatusRow {
 }
 
 function leaseRow({lease, now}: StatusInput, lines: number): StatusRow[] {
+  if (lease === 'unread') {
+    if (lines === 0) return []
+    return [{row: 'lease', object: 'lease', state: 'unknown', detail: 'who keeps cluster DNS was not read'}]
+  }
   if (lease === undefined || lease.holder === undefined) {
     if (lines === 0) return []
     return [

@@ -1,4 +1,5 @@
 import {readFileSync} from 'node:fs'
+import {join} from 'node:path'
 import {beforeAll, expect, test} from 'vitest'
 import {proxyObjects, rights, runObjects} from '../../scripts/demo/product-objects.ts'
 import type {StatusReport} from '../../src/model/status.ts'
@@ -52,6 +53,19 @@ await describeWithParts('status', BED_PARTS, async () => {
     ])
     expect(rows(on.report, 'lease')[0]).toMatchObject({state: 'ok', detail: expect.stringContaining('held by')})
     expect(on.report.since).toMatch(/^20\d\d-/)
+
+    // The same from a file: what only a cluster can answer is unknown.
+    const file = join(bed.laptop.folder, 'snapshot.json')
+    await bed.cli(['kubectl', 'srcip', 'snapshot', '--output-file', file])
+    const saved = await bed.cli(['kubectl', 'srcip', 'status', '-f', file, '-o', 'json'])
+    const report = JSON.parse(saved.stdout) as StatusReport
+    expect({code: saved.code, state: report.state}, saved.stderr).toEqual({code: 21, state: 'on'})
+    expect(report.hosts).toMatchObject({wanted: 1, written: 1})
+    expect(report.rows.filter(({state}) => state === 'unknown').map(({row}) => row)).toEqual([
+      'lease',
+      'coredns',
+      'coredns',
+    ])
 
     // An ingress that no longer takes the header: the proxy says so, and status repeats its cause.
     await bed.api.patch(

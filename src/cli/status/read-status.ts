@@ -4,7 +4,14 @@ import {showState} from '../../cluster-dns/view/show.ts'
 import {parseState} from '../../cluster-dns/view/parsed-state.ts'
 import {judgeStatus, statusExitCode, type RunningPart, type StatusInput} from '../../diagnosis/status.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
-import {hasStatus, leaseHolder, resources, type KubeClient} from '../../kube/index.ts'
+import {
+  createSnapshotClient,
+  hasStatus,
+  leaseHolder,
+  readSnapshotFiles,
+  resources,
+  type KubeClient,
+} from '../../kube/index.ts'
 import {componentLabel, dnsLeaseName} from '../../model/dns.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {SrcipError} from '../../model/errors.ts'
@@ -25,14 +32,23 @@ const probesAPod = 20
 /** Milliseconds for the readiness of one pod. */
 const readinessTimeout = 5000
 
+/** The snapshot of -f, to be read as if it were the cluster. What only a cluster can answer comes out as unknown. */
+export async function statusOfFile(path: string): Promise<KubeClient> {
+  return createSnapshotClient(await readSnapshotFiles([path]), path)
+}
+
 /** Reads the cluster once and judges it. Nothing is written. */
 export async function readStatus(
   client: KubeClient,
   flags: StatusFlagValues,
   signal: AbortSignal,
 ): Promise<StatusReport> {
-  const [parts, dns] = await Promise.all([readParts(client, signal), readDns(client, flags, signal)])
-  const lease = dns.namespace === undefined ? undefined : await readLease(client, dns.namespace, signal)
+  const [parts, dns] = await Promise.all([
+    readParts(client, flags.filename === undefined, signal),
+    readDns(client, flags, signal),
+  ])
+  const isLive = flags.filename === undefined
+  const lease = dns.namespace === undefined || !isLive ? 'unread' : await readLease(client, dns.namespace, signal)
   const judged = judgeStatus({now: Date.now(), parts, lease, dns: dns.status})
   return {
     apiVersion,
@@ -144,19 +160,20 @@ async function readLease(client: KubeClient, namespace: string, signal: AbortSig
   }
 }
 
-async function readParts(client: KubeClient, signal: AbortSignal): Promise<RunningPart[]> {
+async function readParts(client: KubeClient, isLive: boolean, signal: AbortSignal): Promise<RunningPart[]> {
   const deployments = await client.list(resources.deployments, {labelSelector: componentLabel, signal})
   const ours = deployments.items.flatMap((object) => {
     const component = object.metadata.labels?.[componentLabel]
     return component === 'controller' || component === 'proxy' ? [{object, component} as const] : []
   })
-  return Promise.all(ours.map(async ({object, component}) => readPart(client, object, component, signal)))
+  return Promise.all(ours.map(async ({object, component}) => readPart(client, object, component, isLive, signal)))
 }
 
 async function readPart(
   client: KubeClient,
   object: KubeObject,
   component: RunningPart['component'],
+  isLive: boolean,
   signal: AbortSignal,
 ): Promise<RunningPart> {
   const {namespace = '', name} = object.metadata
@@ -164,7 +181,8 @@ async function readPart(
   const status = object['status'] as {readyReplicas?: number} | undefined
   const wanted = spec.replicas ?? 1
   const ready = status?.readyReplicas ?? 0
-  const causes = ready >= wanted ? [] : await causesOf(client, namespace, spec.selector?.matchLabels ?? {}, signal)
+  const causes =
+    ready >= wanted || !isLive ? [] : await causesOf(client, namespace, spec.selector?.matchLabels ?? {}, signal)
   return {component, object: `deployment/${namespace}/${name}`, wanted, ready, causes}
 }
 

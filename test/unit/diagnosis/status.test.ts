@@ -87,6 +87,12 @@ test.each<[string, Partial<StatusInput>, string, number]>([
   expect(statusExitCode(judgeStatus(input).rows)).toBe(exitCode)
 })
 
+test('a lease that nobody could read: ready controllers keep, and the row says unknown', () => {
+  expect(judgeStatus({...good, lease: 'unread'}).state).toBe('on')
+  expect(states({...good, lease: 'unread'})).toContain('lease unknown')
+  expect(judgeStatus({...good, lease: 'unread', parts: []}).state).toBe('partly')
+})
+
 test('what could not be read is never on', () => {
   expect(judgeStatus({...good, dns: {unreadable: 'denied'}}).state).toBe('partly')
 })
