@@ -1,9 +1,12 @@
 import {simulate} from '../../../plugins/coredns/src/index.ts'
-import {askProbes, readBaseline} from '../../cluster-dns/observe.ts'
+import {askProbes} from '../../cluster-dns/observe.ts'
+import {readReloadMetrics} from '../../cluster-dns/reload-signs.ts'
 import {showState} from '../../cluster-dns/view/show.ts'
 import {parseState} from '../../cluster-dns/view/parsed-state.ts'
 import {judgeStatus, statusExitCode, type RunningPart, type StatusInput} from '../../diagnosis/status.ts'
+import type {PodAccess} from '../../cluster-dns/pod-access.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
+import type {DnsPod} from '../../platforms/dns/locate.ts'
 import {
   createSnapshotClient,
   hasStatus,
@@ -96,13 +99,13 @@ async function readDns(client: KubeClient, flags: StatusFlagValues, signal: Abor
     rewrites.filter(({owner}) => owner === flags.owner),
   ).length
   const probes = lines === 0 ? [] : standing.probes.slice(0, probesAPod)
-  const [baselines, answers] = await Promise.all([
-    readBaseline(access, counting, signal),
+  const [hashes, answers] = await Promise.all([
+    Promise.all(counting.map(async (pod) => hashOf(access, pod, signal))),
     Promise.all(counting.map(async (pod) => askProbes(access, pod, probes, signal))),
   ])
   const hash = document.edits.length === 0 ? document.hash.sha512 : null
   const pods = counting.map((pod, index) => {
-    const seen = baselines.get(`${pod.namespace}/${pod.name}`)?.hash
+    const seen = hashes[index]
     const answer = answers[index]!
     return {
       object: `pod/${pod.namespace}/${pod.name}`,
@@ -125,6 +128,16 @@ async function readDns(client: KubeClient, flags: StatusFlagValues, signal: Abor
     },
     namespace: location.namespace,
     warnings,
+  }
+}
+
+/** What the pod runs with by its own metrics; undefined where it does not say. */
+async function hashOf(access: PodAccess, pod: DnsPod, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return readReloadMetrics(await access.metrics(pod, signal)).hash
+  } catch {
+    signal.throwIfAborted()
+    return undefined
   }
 }
 
