@@ -45,7 +45,12 @@ export function diagnose(index: SnapshotIndex, options: DiagnoseOptions = {}): D
     paths,
     findings,
     notSeen: notSeenOf(index),
-    exitCode: exitCodeOf(all, findings, options),
+    exitCode: exitCodeOf(
+      all,
+      findings,
+      options,
+      ['complete', 'absent'].includes(index.state('Service', undefined, undefined, '')),
+    ),
     changed: false,
     warnings: [...index.snapshot.warnings],
   }
@@ -130,7 +135,12 @@ function notSeenOf(index: SnapshotIndex): DoctorReport['notSeen'] {
  * 22 on an error, 21 on anything open, else 0. Asked for the state after a switch, its verdicts count instead of today's: what
  * is wrong today is the reason to switch.
  */
-function exitCodeOf(ways: readonly JudgedWay[], findings: readonly Finding[], options: DiagnoseOptions): number {
+function exitCodeOf(
+  ways: readonly JudgedWay[],
+  findings: readonly Finding[],
+  options: DiagnoseOptions,
+  servicesRead: boolean,
+): number {
   const asked = ways.flatMap((way) =>
     options.for === undefined || way.after === undefined
       ? [way.outside, way.hairpin]
@@ -143,5 +153,6 @@ function exitCodeOf(ways: readonly JudgedWay[], findings: readonly Finding[], op
   if (errors.length > 0 || broken) return 22
   const settled = asked.every(({verdict}) => verdict === 'fine' || verdict === 'not-needed')
   // a Gateway that nothing here can judge leaves a choice open
-  return settled && !findings.some((finding) => finding.id === managedGateway.id) ? 0 : 21
+  const unread = ways.length === 0 && !servicesRead
+  return settled && !unread && !findings.some((finding) => finding.id === managedGateway.id) ? 0 : 21
 }

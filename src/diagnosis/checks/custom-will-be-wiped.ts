@@ -11,17 +11,22 @@ export const customWillBeWiped: Check = {
   act: 'Put the key into the values or the repository that render this ConfigMap, or have it rendered without data.',
   sources: ['https://github.com/cozystack/cozystack/blob/3c780acd4/packages/system/coredns/values.yaml'],
   run: ({cluster}) => {
-    const {location, parsed} = cluster.dns
-    if (location === undefined || parsed === undefined) return []
-    const names = new Set(
-      location.mounts.map((mount) => mount.configMap).filter((name) => name !== location.corefile.configMap),
-    )
-    return [...names].flatMap((name) => {
-      const map = cluster.index.get('ConfigMap', location.namespace, name, '')
-      if (map === undefined) return []
+    const {location} = cluster.dns
+    // a rendered chart holds the ConfigMap alone
+    const rendered = cluster.index.list('ConfigMap', '').filter((map) => map.metadata.name === 'coredns-custom')
+    const mounted = (location?.mounts ?? [])
+      .map((mount) => mount.configMap)
+      .filter((name) => name !== location?.corefile.configMap)
+      .flatMap((name) => cluster.index.get('ConfigMap', location?.namespace, name, '') ?? [])
+    return [...new Set([...mounted, ...rendered])].flatMap((map) => {
       const keys = Object.keys(record(map['data']))
       const {labels = {}, annotations = {}} = map.metadata
-      const release = annotations['meta.helm.sh/release-name'] ?? labels['helm.toolkit.fluxcd.io/name']
+      const release =
+        annotations['meta.helm.sh/release-name'] ??
+        labels['helm.toolkit.fluxcd.io/name'] ??
+        (labels['app.kubernetes.io/managed-by'] === 'Helm'
+          ? (labels['app.kubernetes.io/instance'] ?? 'of this chart')
+          : undefined)
       const sync =
         labels['kustomize.toolkit.fluxcd.io/name'] ??
         annotations['argocd.argoproj.io/tracking-id'] ??
@@ -33,7 +38,7 @@ export const customWillBeWiped: Check = {
       // rendered without data: what others write survives
       if (owner === undefined || keys.length === 0 || (owned.length === 0 && map.metadata.managedFields !== undefined))
         return []
-      const object = `configmap/${location.namespace}/${name}`
+      const object = `configmap/${map.metadata.namespace ?? 'default'}/${map.metadata.name}`
       const mark = field(annotations, 'helm.sh/resource-policy') === 'keep' ? '; its keep policy does not help' : ''
       return [
         {

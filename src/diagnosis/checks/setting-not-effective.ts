@@ -1,6 +1,8 @@
 import {field, record, text} from '../../model/fields.ts'
-import {configOf} from '../../platforms/receivers/config-map-reader.ts'
-import {questionFor} from '../../platforms/receivers/read.ts'
+import type {ClusterView} from '../cluster-view.ts'
+import {configOf, type ReadConfig} from '../../platforms/receivers/config-map-reader.ts'
+import {runsAs} from '../../platforms/receivers/recognise.ts'
+import {selects, type Runner} from '../../platforms/workloads.ts'
 import {forOutside} from '../remedies/for-outside.ts'
 import type {Diagnosis} from '../judged-way.ts'
 import {advice, type Check, type Draft} from './check.ts'
@@ -106,29 +108,28 @@ function ciliumModes(diagnosis: Diagnosis): Draft[] {
 }
 
 /** ConfigMaps with the switch that no controller reads, and arguments that name a ConfigMap which is not there. */
-function lookAlikes(diagnosis: Diagnosis): Draft[] {
-  const {index} = diagnosis.cluster
-  const read = new Set(
-    diagnosis.ways.flatMap(({facts}) => {
-      const question = questionFor(index, facts.service, facts.receiver, facts.port)
-      const config = question === undefined ? undefined : configOf(question, ['--configmap'])
-      return config === undefined ? [] : [`${config.namespace}/${config.name}`]
-    }),
-  )
-  return eachService(diagnosis, ({facts}) => {
-    if (facts.receiver.row?.id !== 'ingress-nginx') return undefined
-    const question = questionFor(index, facts.service, facts.receiver, facts.port)
-    const config = question === undefined ? undefined : configOf(question, ['--configmap'])
-    if (config === undefined) return undefined
-    const named = `configmap/${config.namespace}/${config.name}`
+function lookAlikes({cluster}: Diagnosis): Draft[] {
+  const {index, runners} = cluster
+  const controllers = [...runners.workloads, ...runners.pods].filter((runner) => runsAs(runner, 'ingress-nginx'))
+  const read = new Map<string, ReadConfig>()
+  for (const runner of controllers) {
+    const config = configOf({index, runners: [runner]}, ['--configmap'])
+    if (config !== undefined) read.set(`${config.namespace}/${config.name}`, config)
+  }
+  return [...read].flatMap(([name, config]) => {
+    const named = `configmap/${name}`
+    const object = serviceOf(cluster, config.namespace, controllers) ?? named
     if (config.object === undefined && config.known)
-      return {
-        title: `${named}, which --configmap names, does not exist: the controller runs on its defaults`,
-        evidence: [{object: named}],
-        remedies: [
-          advice('make-config-map', 1, `make ${named}, or name the one that is there`, 'nothing else is read'),
-        ],
-      }
+      return [
+        {
+          title: `${named}, which --configmap names, does not exist: the controller runs on its defaults`,
+          object,
+          evidence: [{object: named}],
+          remedies: [
+            advice('make-config-map', 1, `make ${named}, or name the one that is there`, 'nothing else is read'),
+          ],
+        },
+      ]
     const decoy = index
       .list('ConfigMap', '')
       .find(
@@ -137,20 +138,35 @@ function lookAlikes(diagnosis: Diagnosis): Draft[] {
           !read.has(`${config.namespace}/${map.metadata.name}`) &&
           field(record(map['data']), 'use-proxy-protocol') !== undefined,
       )
-    if (decoy === undefined) return undefined
-    const object = `configmap/${config.namespace}/${decoy.metadata.name}`
-    return {
-      title: `use-proxy-protocol in ${object} does nothing: the controller reads ${named}`,
-      evidence: [
-        {
-          object,
-          field: 'data.use-proxy-protocol',
-          value: text(field(record(decoy['data']), 'use-proxy-protocol')) ?? '',
-        },
-      ],
-      remedies: [
-        advice('move-key', 1, `put the key into ${named}, or remove it`, 'who reads it thinks that PROXY is on'),
-      ],
-    }
+    if (decoy === undefined) return []
+    const other = `configmap/${config.namespace}/${decoy.metadata.name}`
+    return [
+      {
+        title: `use-proxy-protocol in ${other} does nothing: the controller reads ${named}`,
+        object,
+        evidence: [
+          {
+            object: other,
+            field: 'data.use-proxy-protocol',
+            value: text(field(record(decoy['data']), 'use-proxy-protocol')) ?? '',
+          },
+        ],
+        remedies: [
+          advice('move-key', 1, `put the key into ${named}, or remove it`, 'who reads it thinks that PROXY is on'),
+        ],
+      },
+    ]
   })
+}
+
+/** The Service that leads to these controllers: a person looks for that. */
+function serviceOf({index}: ClusterView, namespace: string, controllers: readonly Runner[]): string | undefined {
+  const found = index.list('Service', '').find((service) => {
+    const selector = record(field(record(service['spec']), 'selector')) as Readonly<Record<string, string>>
+    return (
+      service.metadata.namespace === namespace &&
+      controllers.some((runner) => runner.namespace === namespace && selects(selector, runner.labels))
+    )
+  })
+  return found === undefined ? undefined : `service/${namespace}/${found.metadata.name}`
 }

@@ -299,7 +299,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
       'unknown',
       'what stands behind the Service was not read',
       [{grade: 'unconfirmed', source: shared.unread}],
-      'read it with the right to list pods',
+      'the same with the pods behind the Service, or the workload that makes them',
     )
   }
   return (

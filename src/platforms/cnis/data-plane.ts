@@ -174,7 +174,7 @@ function unknownPlane(cni: string | undefined, row?: CniRow): DataPlane {
   const check = 'kubectl get daemonsets -A: which CNI, and does kube-proxy run'
   return {
     proxy: 'unknown',
-    title: 'an unknown service proxy',
+    title: 'the service proxy of the nodes (not seen)',
     cni,
     version: undefined,
     shortCircuits: true,

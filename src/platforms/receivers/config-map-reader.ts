@@ -17,7 +17,10 @@ export interface ReadConfig {
 }
 
 /** The ConfigMap that one of these flags of a receiver's process names (`NAMESPACE/NAME` or `NAME`). */
-export function configOf(question: ReceiverQuestion, flags: readonly string[]): ReadConfig | undefined {
+export function configOf(
+  question: Pick<ReceiverQuestion, 'index' | 'runners'>,
+  flags: readonly string[],
+): ReadConfig | undefined {
   for (const runner of question.runners) {
     for (const container of runner.spec.containers) {
       const words = wordsOf(runner, container)
@@ -33,7 +36,7 @@ export function configOf(question: ReceiverQuestion, flags: readonly string[]): 
 }
 
 /** One ConfigMap by name. */
-export function readConfig(question: ReceiverQuestion, namespace: string, name: string): ReadConfig {
+export function readConfig(question: Pick<ReceiverQuestion, 'index'>, namespace: string, name: string): ReadConfig {
   const object = question.index.get('ConfigMap', namespace, name, '')
   return {
     namespace,

@@ -144,6 +144,11 @@ function processClues(runner: Runner): ReceiverClue[] {
   return clues
 }
 
+/** Does this pod or template run that receiver, by its command or image? */
+export function runsAs(runner: Runner, id: string): boolean {
+  return processClues(runner).some((clue) => clue.id === id)
+}
+
 function labelClues(service: KubeObject, behind: readonly Runner[]): ReceiverClue[] {
   const selector = textRecord(field(record(service['spec']), 'selector')) ?? {}
   const places: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
