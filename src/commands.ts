@@ -1,4 +1,5 @@
 import Cleanup from './commands/cleanup.ts'
+import Controller from './commands/controller.ts'
 import CorednsApply from './commands/coredns/apply.ts'
 import CorednsClean from './commands/coredns/clean.ts'
 import CorednsLint from './commands/coredns/lint.ts'
@@ -27,6 +28,7 @@ import Whoami from './commands/whoami.ts'
 /** Every command by id; oclif routes by this map (explicit discovery). Heavy parts are imported inside `run`. */
 export const COMMANDS = {
   cleanup: Cleanup,
+  controller: Controller,
   'coredns:apply': CorednsApply,
   'coredns:clean': CorednsClean,
   'coredns:lint': CorednsLint,

@@ -5,7 +5,8 @@ export default class Run extends SrcipCommand {
   static override summary = 'Keep in-cluster DNS pointed at the proxy, for as long as it runs (in a Pod)'
   static override description =
     'Watches Ingresses and Gateway API routes, writes their names into cluster DNS and proves each write on every CoreDNS pod. ' +
-    'Every flag can also be set by environment as SRCIP_NAME. SIGTERM ends it in good order with exit code 0.'
+    'Every flag can also be set by environment as SRCIP_NAME. SIGTERM ends it in good order with exit code 0. ' +
+    'With --compat ouroboros all other flags are those of `ouroboros controller` 0.8 (docs/compatibility.md).'
   static override examples = [
     '<%= config.bin %> <%= command.id %> --ingress-class nginx',
     '<%= config.bin %> <%= command.id %> --once --dry-run',
@@ -13,6 +14,11 @@ export default class Run extends SrcipCommand {
   static override flags = runFlags
 
   async run(): Promise<void> {
+    const {asksForOuroboros, runOuroborosController} = await import('../cli/run/ouroboros.ts')
+    if (asksForOuroboros(this.argv)) {
+      process.exitCode = await runOuroborosController(this.argv, this.config.version, this.interruption.signal)
+      return
+    }
     const {flags} = await this.parse(Run)
     const [{run}, {toKubeFlags}] = await Promise.all([import('../controller/run.ts'), import('../cli/context.ts')])
     const code = await run(

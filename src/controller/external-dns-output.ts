@@ -11,7 +11,7 @@ import {readTargets, targetsOf, withAddresses} from './targets.ts'
 import type {AddressedName, TargetAddresses} from './targets.ts'
 
 /** The kind of ExternalDNS' source `crd`. */
-const dnsEndpoints: Resource = {
+export const dnsEndpoints: Resource = {
   group: 'externaldns.k8s.io',
   version: 'v1alpha1',
   plural: 'dnsendpoints',

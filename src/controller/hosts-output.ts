@@ -3,11 +3,17 @@ import {chmod, open, readFile, rename, rm, stat, writeFile} from 'node:fs/promis
 import type {KubeClient} from '../kube/index.ts'
 import {SrcipError} from '../model/errors.ts'
 import {readHostsText, writeHostsText} from './hosts-text.ts'
-import type {HostsText} from './hosts-text.ts'
+import type {HostsForm, HostsText} from './hosts-text.ts'
 import type {Published} from './names-guard.ts'
 import type {Output, OutputPlan, OutputView, RefusedName, WrittenOutput} from './output.ts'
 import {readTargets, targetsOf, withAddresses} from './targets.ts'
 import type {TargetAddresses} from './targets.ts'
+
+/** Another tool's lines, with addresses that are given and not looked up. */
+export interface HostsOutputForm {
+  readonly form: HostsForm
+  readonly addresses: readonly string[]
+}
 
 /**
  * A hosts file as an output, for node-level use: the resolver of a node, or a `hosts` plugin. Each process writes its
@@ -18,17 +24,23 @@ export class HostsOutput implements Output {
   readonly #client: Pick<KubeClient, 'find'>
   readonly #path: string
   readonly #wildcards: boolean
+  readonly #other: HostsOutputForm | undefined
 
-  constructor(client: Pick<KubeClient, 'find'>, path: string, wildcards: boolean) {
+  constructor(client: Pick<KubeClient, 'find'>, path: string, wildcards: boolean, other?: HostsOutputForm) {
     this.#client = client
     this.#path = path
     this.#wildcards = wildcards
+    this.#other = other
   }
 
   async read(targets: readonly string[], signal: AbortSignal): Promise<OutputView> {
     const text = await readText(this.#path)
-    const read = readHostsText(text)
-    const addresses = await readTargets(this.#client, targetsOf(targets, read.published), signal)
+    const read = readHostsText(text, this.#other?.form)
+    const given = this.#other?.addresses
+    const addresses =
+      given === undefined
+        ? await readTargets(this.#client, targetsOf(targets, read.published), signal)
+        : new Map(targets.map((target) => [target, {addresses: given}]))
     const version = createHash('sha256')
       .update(text, 'latin1')
       .update(JSON.stringify([...addresses]))
@@ -51,7 +63,7 @@ export class HostsOutput implements Output {
     const exact = names.filter((entry) => entry.kind === 'exact')
     const wildcards = this.#wildcards ? names.filter((entry) => entry.kind !== 'exact') : []
     const {taken, refused} = withAddresses(exact, addresses)
-    const after = read.damage === undefined ? writeHostsText(read, taken) : text
+    const after = read.damage === undefined ? writeHostsText(read, taken, this.#other?.form) : text
     return {
       changes: after !== text,
       refused: [

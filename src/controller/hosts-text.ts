@@ -13,17 +13,30 @@ export interface HostsText {
   readonly damage: string | undefined
 }
 
+/** How a block of lines is marked and written. */
+export interface HostsForm {
+  readonly begin: string
+  readonly end: string
+  readonly line: (address: string, entry: Published) => string
+  /** Groups `name` and `target`. */
+  readonly pattern: RegExp
+}
+
 /** `IP NAME # NAMESPACE/NAME`: the comment lets a later process know which proxy a name belongs to. */
-const linePattern = /^(\S+)[ \t]+(\S+)[ \t]+# (\S+)$/
+const ownForm: HostsForm = {
+  ...markers,
+  line: (address, {name, target}) => `${address} ${name} # ${target}`,
+  pattern: /^\S+[ \t]+(?<name>\S+)[ \t]+# (?<target>\S+)$/,
+}
 
 /**
  * Reads a hosts(5) file. Our block is what stands between the marker lines of design.md 5; everything else is kept as
  * it is. Text that is no UTF-8 survives, because latin1 is used on both ways.
  */
-export function readHostsText(text: string): HostsText {
+export function readHostsText(text: string, form: HostsForm = ownForm): HostsText {
   const lines = text.split('\n')
-  const begins = indexesOf(lines, markers.begin)
-  const ends = indexesOf(lines, markers.end)
+  const begins = indexesOf(lines, form.begin)
+  const ends = indexesOf(lines, form.end)
   const nothing = {published: [], before: text, after: '', damage: undefined}
   const [begin] = begins
   const [end] = ends
@@ -34,7 +47,7 @@ export function readHostsText(text: string): HostsText {
   }
   const published = new Map<string, Published>()
   for (const line of lines.slice(begin + 1, end)) {
-    const [, , name, target] = linePattern.exec(line.trim()) ?? []
+    const {name, target} = form.pattern.exec(line.trim())?.groups ?? {}
     if (name !== undefined && target !== undefined) published.set(name, {name, kind: 'exact', target})
   }
   return {
@@ -46,13 +59,13 @@ export function readHostsText(text: string): HostsText {
 }
 
 /** The file with these names in our block, or without the block when there are none. */
-export function writeHostsText(read: HostsText, names: readonly AddressedName[]): string {
+export function writeHostsText(read: HostsText, names: readonly AddressedName[], form: HostsForm = ownForm): string {
   if (names.length === 0) return read.before + read.after
   const gap = read.before === '' || read.before.endsWith('\n') ? '' : '\n'
   const lines = names
     .toSorted((a, b) => compareText(a.name, b.name))
-    .flatMap((entry) => entry.addresses.map((address) => `${address} ${entry.name} # ${entry.target}`))
-  return `${read.before}${gap}${markers.begin}\n${lines.join('\n')}\n${markers.end}\n${read.after}`
+    .flatMap((entry) => entry.addresses.map((address) => form.line(address, entry)))
+  return `${read.before}${gap}${form.begin}\n${lines.join('\n')}\n${form.end}\n${read.after}`
 }
 
 function indexesOf(lines: readonly string[], marker: string): number[] {

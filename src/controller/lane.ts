@@ -20,6 +20,8 @@ export interface LaneOptions {
   readonly random: () => number
   readonly log: Log
   readonly metrics: ControllerMetrics
+  /** How often the live object is compared though nothing was heard; default every 10 minutes. */
+  readonly resyncMs?: number
 }
 
 /** One output with its queue and pace: outputs neither wait for each other nor fail together. */
@@ -76,7 +78,7 @@ export class Lane {
     queue.mark()
     const cancelResync = repeat(
       clock,
-      () => resyncMs * (0.9 + 0.2 * random()),
+      () => (this.#options.resyncMs ?? resyncMs) * (0.9 + 0.2 * random()),
       () => queue.mark(),
     )
     try {

@@ -12,8 +12,8 @@ const fronts: readonly {readonly text: string; readonly kind: Exclude<Host['kind
 ]
 
 /**
- * The names that lines of ours publish: `rewrite name exact NAME TARGET.` and the packed patterns that the editor of
- * plugins/coredns writes. Lines of any other shape give nothing; a name that is mapped to itself is spared, not
+ * The names that lines of ours publish: `rewrite name exact NAME TARGET.`, the packed patterns that the editor of
+ * plugins/coredns writes, and `rewrite name NAME TARGET.` of ouroboros. Lines of any other shape give nothing; a name that is mapped to itself is spared, not
  * published. Needed to know what must not be lost when a source is out of sight.
  *
  * @param lines directive lines, one rule each, blanks around them not counted
@@ -27,9 +27,11 @@ export function publishedNames(lines: Iterable<string>): Published[] {
   for (const line of lines) {
     const words = line.trim().split(/\s+/)
     if (words[0] !== 'rewrite' || words[1] !== 'name') continue
-    const [, , form, from, target] = words
-    if (from === undefined || target === undefined) continue
-    if (form === 'exact') {
+    const [, , form = '', from, target] = words
+    if (from === undefined) continue
+    // As ouroboros and hairpin-proxy write it: NAME TARGET, at most with a comment behind.
+    if (target === undefined || target.startsWith('#')) add(form.replace(/\.$/, ''), 'exact', from)
+    else if (form === 'exact') {
       const name = from.replace(/\.$/, '')
       if (name !== target.replace(/\.$/, '')) add(name, 'exact', target)
     } else if (form === 'regex') {
@@ -156,6 +158,7 @@ function linesOf(bytes: Uint8Array): string[] {
 }
 
 function leadsTo(line: string, targets: readonly string[]): boolean {
-  const target = line.startsWith('rewrite name ') ? line.split(/\s+/)[4] : undefined
+  const words = line.startsWith('rewrite name ') ? line.split(/\s+/) : []
+  const target = words[4] === undefined || words[4].startsWith('#') ? words[3] : words[4]
   return target !== undefined && targets.includes(serviceOf(target))
 }

@@ -17,6 +17,8 @@ export interface ReconcilerOptions {
   readonly output: Output
   readonly sources: Pick<Sources, 'hostSources' | 'proxies' | 'complete' | 'lostByList' | 'relist'>
   readonly hostOptions: Omit<HostOptions, 'proxies'>
+  /** How names come from the sources; default collectHosts. */
+  readonly collect?: typeof collectHosts
   readonly allowEmpty: boolean
   readonly dryRun: boolean
   readonly clock: Clock
@@ -175,7 +177,7 @@ export class Reconciler {
 
   #collect(): HostCollection {
     const {sources, hostOptions} = this.#options
-    return collectHosts(sources.hostSources(), {...hostOptions, proxies: sources.proxies()})
+    return (this.#options.collect ?? collectHosts)(sources.hostSources(), {...hostOptions, proxies: sources.proxies()})
   }
 
   #guard(view: OutputView, collection: HostCollection, confirmed: boolean): GuardVerdict {

@@ -56,7 +56,12 @@ export async function run(options: RunOptions, process: RunProcess): Promise<num
   }
 }
 
-async function openClient(options: RunOptions, metrics: ControllerMetrics, log: Log): Promise<KubeClient> {
+/** The connection of a controller: counted, logged, with the user agent of `run`. */
+export async function openClient(
+  options: Pick<RunOptions, 'kube' | 'env' | 'version'>,
+  metrics: ControllerMetrics,
+  log: Log,
+): Promise<KubeClient> {
   const config = await loadKubeconfig(options.kube, options.env)
   return createKubeClient(config, {
     userAgent: `kubectl-srcip/${options.version} (${process.platform}/${process.arch}) run`,

@@ -43,6 +43,9 @@ export interface SourceKind<T> {
   readonly project: (object: unknown) => T | undefined
 }
 
+/** How each kind is read that is read at all. */
+export type SourceKinds = {readonly [K in SourceName]?: SourceKind<SourceObjects[K]>}
+
 /** The sources, in the order in which readiness lists them. */
 export const sourceKinds: {readonly [K in SourceName]: SourceKind<SourceObjects[K]>} = {
   ingresses: {

@@ -12,7 +12,7 @@ import type {
   StoreChange,
 } from '../kube/index.ts'
 import {sourceKinds, sourceNames} from './source-kinds.ts'
-import type {SourceName, SourceObjects} from './source-kinds.ts'
+import type {SourceKind, SourceKinds, SourceName, SourceObjects} from './source-kinds.ts'
 
 /** A source as health and metrics see it: the kinds of names, and `proxies` for the proxy Services. */
 export type WatchedName = SourceName | 'proxies'
@@ -20,6 +20,8 @@ export type WatchedName = SourceName | 'proxies'
 export interface SourcesOptions {
   readonly client: KubeClient
   readonly families: readonly ('ingress' | 'gateway')[]
+  /** Kinds to read, and how; default all. */
+  readonly kinds?: SourceKinds
   /** Proxies that the caller has settled; undefined: Services with our label in `proxyNamespace` are watched. */
   readonly proxies: readonly ProxyService[] | undefined
   readonly proxyNamespace: string
@@ -47,15 +49,16 @@ export class Sources {
 
   constructor(options: SourcesOptions) {
     this.#options = options
+    const kinds = options.kinds ?? sourceKinds
     for (const name of sourceNames) {
-      if (options.families.includes(sourceKinds[name].family)) this.#add(name)
+      const kind = kinds[name]
+      if (kind !== undefined && options.families.includes(kind.family)) this.#add(name, kind)
     }
     if (options.proxies === undefined) this.#addProxies()
   }
 
-  #add<K extends SourceName>(name: K): void {
-    const kind = sourceKinds[name]
-    this.#watch<SourceObjects[K]>(name, {
+  #add(name: SourceName, kind: SourceKind<SourceObjects[SourceName]>): void {
+    this.#watch(name, {
       resource: kind.resource,
       versions: kind.versions,
       project: kind.project,

@@ -35,6 +35,8 @@ export interface ListenerSource {
 
 /** A Gateway, or a ListenerSet: a set of listeners that routes attach to. */
 export interface GatewaySource extends Identity {
+  /** `spec.gatewayClassName`. */
+  readonly className: string
   readonly listeners: readonly ListenerSource[]
   readonly allowedListeners: AllowedNamespaces
   readonly accepted: boolean | undefined
@@ -80,6 +82,7 @@ export function projectGateway(value: unknown): GatewaySource | undefined {
   const spec = record(field(record(value), 'spec'))
   return {
     ...who,
+    className: text(field(spec, 'gatewayClassName')) ?? '',
     listeners: projectListeners(value),
     allowedListeners: projectNamespaces(field(record(field(spec, 'allowedListeners')), 'namespaces'), 'None'),
     accepted: accepted(field(record(field(record(value), 'status')), 'conditions'), generation(value)),
