@@ -404,6 +404,18 @@ describe('how -f behaves', () => {
     expect((await clean(done, '--detailed-exitcode')).exitCode).toBe(20)
   })
 
+  test('a file with a million traps, or 20,000 imports, is told in few lines', async () => {
+    const bad = await srcip(['coredns', 'lint', '-f', write(Buffer.alloc(300_000, 0xff)), '-o', 'json'])
+    expect(bad.exitCode).toBe(22)
+    const {findings, warnings} = JSON.parse(bad.stdout) as {findings: unknown[]; warnings: string[]}
+    expect(findings.length).toBeLessThan(1000)
+    expect(warnings).toContain('CF001: 299900 more findings are not listed')
+    const imports = `.:53 {\n${'    import custom/*.override\n'.repeat(20_000)}    forward . 192.0.2.53\n    reload\n}\n`
+    const planned = await plan(write(imports), '--host', 'app.example.org')
+    expect(planned.stderr.split('\n').length).toBeLessThan(50)
+    expect(planned.stderr).toContain('warning: 19980 more of the same kind (UnreadableImport)')
+  })
+
   test('bad names are refused one by one and never block the others', async () => {
     const {exitCode, stdout, stderr} = await apply(
       good,

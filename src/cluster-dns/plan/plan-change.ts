@@ -1,7 +1,6 @@
 import {
   parseCorefile,
   planEdit,
-  type EditNote,
   type EditPlan,
   type EditRequest,
   type HostRefusal,
@@ -17,6 +16,7 @@ import {locationWarnings, releaseOf, sourceOf} from '../view/show.ts'
 import {editorHooks} from './editor-hooks.ts'
 import {explainImports, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
+import {noteLines} from './notes.ts'
 import {otherToolsOf, ownerRefusal, sizeRefusal, reloadRefusal, type TextRefusal} from './obstacles.ts'
 import {probesFor} from './probes.ts'
 import {conflictCodes, type RefusalCode} from './refusals.ts'
@@ -287,7 +287,7 @@ function acceptedChange(
     warnings: [
       ...warnings,
       ...uncovered.map((host) => `${host.name} is not covered: it is a wildcard (--wildcards takes it)`),
-      ...plan.notes.map((note) => noteText(note, state)),
+      ...noteLines(plan.notes, state),
       ...ownerWarnings(state, request, files.length > 0 && main !== undefined),
       ...(wanted === 0 && uncovered.length === 0 && request.operation === 'apply' ? ['no host is wanted'] : []),
     ],
@@ -312,14 +312,6 @@ function ownAddresses({state, request, clusterDomain, sorted}: Context): string[
     (name) => checkTarget(readTarget(name, clusterDomain), state.services ?? new Map()).target?.addresses ?? [],
   )
   return [...new Set([...named, ...[...sorted.targets.values()].flatMap((target) => target.addresses)])]
-}
-
-function noteText(note: EditNote, state: DnsState): string {
-  if (note.code === 'NoReload') {
-    const {namespace = 'kube-system', workload = {kind: 'Deployment', name: 'coredns'}} = state.location ?? {}
-    return `reload is not loaded: CoreDNS reads the change at its next start only; kubectl -n ${namespace} rollout restart ${workload.kind.toLowerCase()}/${workload.name}`
-  }
-  return note.at === undefined ? note.text : `${note.text} (line ${note.at.line})`
 }
 
 function exitCodeFor(refused: readonly CorednsRefusal[], nothingTaken: boolean): number {
