@@ -2,7 +2,8 @@
 //
 //	proxy-load backend ADDRESS            answers each line-free request of 128 bytes with 128 bytes; takes a PROXY v1 line first
 //	proxy-load relay LISTEN TARGET        PROXY v1 line, then io.Copy both ways (splices on Linux)
-//	proxy-load keepalive ADDRESS CONNS REQUESTS RATE    RATE 0 is as fast as it goes; prints JSON with p50 and p99 in microseconds
+//	proxy-load keepalive ADDRESS CONNS REQUESTS RATE [direct]    RATE 0 is as fast as it goes; prints JSON with p50 and p99 in
+//	                                                    microseconds; direct: ADDRESS is the backend, the header is written here
 //	proxy-load connect ADDRESS CONNS CONNECTIONS        one request on each connection
 //	proxy-load bulk ADDRESS BYTES                       downloads BYTES
 //	proxy-load idle ADDRESS CONNS                       one request each, then prints "ready" and waits for the end of stdin
@@ -45,7 +46,7 @@ func main() {
 	case "relay":
 		listen(args[1], func(c *net.TCPConn) { relay(c, args[2]) })
 	case "keepalive":
-		keepalive(args[1], number(2), number(3), number(4))
+		keepalive(args[1], number(2), number(3), number(4), len(args) > 5 && args[5] == "direct")
 	case "connect":
 		connect(args[1], number(2), number(3))
 	case "bulk":
@@ -118,7 +119,7 @@ func ask(c net.Conn, out, in []byte) {
 	check(err)
 }
 
-func keepalive(address string, conns, requests, rate int) {
+func keepalive(address string, conns, requests, rate int, direct bool) {
 	var wg sync.WaitGroup
 	each := make([][]float64, conns)
 	start := time.Now()
@@ -130,6 +131,9 @@ func keepalive(address string, conns, requests, rate int) {
 			check(err)
 			defer c.Close()
 			out, in := request(message), make([]byte, message)
+			if direct {
+				fmt.Fprint(c, "PROXY UNKNOWN\r\n")
+			}
 			for j := range requests / conns {
 				if rate > 0 {
 					time.Sleep(time.Until(start.Add(time.Duration(j*conns+i) * time.Second / time.Duration(rate))))

@@ -15,6 +15,8 @@ import {
 import {dial} from '../../cluster/proxy/wire.ts'
 
 const execute = promisify(execFile)
+/** One worker each: the Go relays get one core, as the others have one thread. */
+const oneCore = {...process.env, GOMAXPROCS: '1'}
 /** Clock ticks a second in /proc/PID/stat. */
 const ticks = 100
 
@@ -33,6 +35,8 @@ export interface Relay {
   readonly name: string
   readonly port: number
   readonly pid: number
+  /** Open files that each idle connection costs it: two sockets, and for some the pipes of a splice that waits. */
+  readonly files: number
   stop(): Promise<void>
 }
 
@@ -48,7 +52,23 @@ export async function ours(engine: 'node' | 'haproxy', {backend}: RelayPlaces): 
     ['--engine', engine, '--probe-interval', '1h', '--max-connections', '12000'],
   )
   await ready(proxy)
-  return {name: `srcip, ${engine} engine`, port: proxy.ports.get(5000) ?? 0, pid: proxy.pid, stop: () => proxy.stop()}
+  const port = proxy.ports.get(5000) ?? 0
+  const files = engine === 'node' ? 2 : 2.6
+  return {name: `srcip, ${engine} engine`, port, pid: proxy.pid, files, stop: () => proxy.stop()}
+}
+
+/** The proxy of ouroboros 0.8 in its own words. */
+export async function ouroborosRelay(program: string, {backend}: RelayPlaces): Promise<Relay> {
+  const [port = 0] = await freePorts(1)
+  const words = [
+    'proxy',
+    `-listen-http=127.0.0.1:${port}`,
+    '-listen-https=',
+    '-listen-health=',
+    '-target-host=127.0.0.1',
+    `-target-http-port=${backend}`,
+  ]
+  return running('ouroboros', port, 6, spawned(spawn(program, words, {stdio: 'ignore', env: oneCore})))
 }
 
 export async function goRelay({load, backend}: RelayPlaces): Promise<Relay> {
@@ -56,14 +76,15 @@ export async function goRelay({load, backend}: RelayPlaces): Promise<Relay> {
   return running(
     'Go io.Copy',
     port,
-    spawned(spawn(load, ['relay', `127.0.0.1:${port}`, `127.0.0.1:${backend}`], {stdio: 'ignore'})),
+    6,
+    spawned(spawn(load, ['relay', `127.0.0.1:${port}`, `127.0.0.1:${backend}`], {stdio: 'ignore', env: oneCore})),
   )
 }
 
 export async function haproxyRelay(haproxy: string, {folder, backend}: RelayPlaces): Promise<Relay> {
   const [port = 0] = await freePorts(1)
-  const config = `  maxconn 7000\n  option splice-auto\nlisten l\n  bind 127.0.0.1:${port}\n  server s 127.0.0.1:${backend} send-proxy\nglobal\n  nbthread 1\n  maxconn 7000`
-  return running('HAProxy, splice-auto', port, startHaproxy(haproxy, folder, 'peer', config))
+  const config = `  maxconn 7600\n  option splice-auto\nlisten l\n  bind 127.0.0.1:${port}\n  server s 127.0.0.1:${backend} send-proxy\nglobal\n  nbthread 1\n  maxconn 7600`
+  return running('HAProxy, splice-auto', port, 2.6, startHaproxy(haproxy, folder, 'peer', config))
 }
 
 export async function nginxRelay(nginx: string, {folder, backend}: RelayPlaces): Promise<Relay> {
@@ -75,12 +96,17 @@ export async function nginxRelay(nginx: string, {folder, backend}: RelayPlaces):
   writeFileSync(file, readFileSync(file, 'utf8').replace('worker_connections 4096', 'worker_connections 20000'))
   await until('nginx listens', () => answers(port))
   server.signal('SIGHUP')
-  return running('nginx stream', port, server)
+  return running('nginx stream', port, 2, server)
 }
 
-async function running(name: string, port: number, {pid, stop}: Pick<Running, 'pid' | 'stop'>): Promise<Relay> {
+async function running(
+  name: string,
+  port: number,
+  files: number,
+  {pid, stop}: Pick<Running, 'pid' | 'stop'>,
+): Promise<Relay> {
   await until(`${name} listens`, () => answers(port))
-  return {name, port, pid, stop}
+  return {name, port, pid, files, stop}
 }
 
 function answers(port: number): Promise<boolean> {

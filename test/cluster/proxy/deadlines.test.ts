@@ -10,7 +10,7 @@ import {RelayPort, type Candidate, type RelayShared} from '../../../src/proxy/re
 import {parseCidr} from '../../../src/proxy/trust.ts'
 import {ManualClock} from '../../support/manual-clock.ts'
 import {freePorts, run, sleep, until} from './processes.ts'
-import {collect, dial, headerBackend, nextBytes, type Backend} from './wire.ts'
+import {backend, collect, dial, headerBackend, nextBytes, type Backend} from './wire.ts'
 
 const closers: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -183,6 +183,29 @@ describe('time limits, on a clock that the test moves', () => {
     half.write('PFIND /')
     await until('and what follows', () => got.join('') === 'PROPFIND /')
     half.destroy()
+  })
+})
+
+describe('the first write to the target', () => {
+  test('is the header with the bytes that are already there; without any the header alone, at once', async () => {
+    const chunks: string[] = []
+    const raw = await backend((socket) => socket.on('data', (chunk: Buffer) => chunks.push(chunk.toString())))
+    closers.push(() => raw.close())
+    let candidates: Candidate[] = []
+    const {clock, counters, number} = await relay(() => candidates)
+    const early = await dial(number)
+    early.write('EHLO example.org\r\n')
+    await until('the client is accepted', () => counters.accepted === 1)
+    await sleep(50)
+    candidates = [to(raw.port)]
+    await clock.advance(200)
+    await until('it arrives', () => chunks.length > 0)
+    expect(chunks).toEqual([`PROXY TCP4 127.0.0.1 127.0.0.1 ${early.localPort} 80\r\nEHLO example.org\r\n`])
+    const silent = await dial(number)
+    await until('its header arrives', () => chunks.length > 1)
+    expect(chunks[1]).toBe(`PROXY TCP4 127.0.0.1 127.0.0.1 ${silent.localPort} 80\r\n`)
+    early.destroy()
+    silent.destroy()
   })
 })
 
