@@ -111,7 +111,7 @@ function lostAt(outside: Judgement): string | undefined {
   return outside.lost === 'none' || outside.lost === 'unknown' ? undefined : outside.lost
 }
 
-function plain({lost: _lost, ...verdict}: Judgement): Verdict {
+function plain({lost: _lost, cause: _cause, ...verdict}: Judgement): Verdict {
   return verdict
 }
 

@@ -1,0 +1,127 @@
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {afterAll, beforeAll, describe, expect, test} from 'vitest'
+import {doctorCases, doctorObjects, snapshotOf} from '../support/doctor-cases.ts'
+import {srcip} from '../support/srcip.ts'
+
+interface Report {
+  readonly kind: string
+  readonly exitCode: number
+  readonly paths: readonly {
+    readonly id: string
+    readonly outside: {readonly verdict: string}
+    readonly after?: unknown
+  }[]
+  readonly findings: readonly {readonly id: string}[]
+  readonly notSeen: readonly unknown[]
+  readonly warnings: readonly string[]
+}
+
+let folder: string
+const write = (name: string, content: unknown): string => {
+  const file = join(folder, name)
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+const snapshotFile = (name: string): string => {
+  const expected = doctorCases()[name]!
+  return write(`${name}.json`, snapshotOf(doctorObjects(name, expected), expected.hidden))
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'srcip-doctor-'))
+})
+afterAll(() => rmSync(folder, {recursive: true, force: true}))
+
+describe('doctor -f', () => {
+  test('exit codes as in design: 0, 21, 22; the process and the document say the same', async () => {
+    for (const [name, code] of [
+      ['lb-hetzner-proxy', 0],
+      ['lb-do-type-unseen', 21],
+      ['lb-do-proxy', 22],
+    ] as const) {
+      const {exitCode, stdout} = await srcip(['doctor', '-f', snapshotFile(name), '-o', 'json'])
+      const document = JSON.parse(stdout) as Report
+      expect({name, exitCode, document: document.exitCode, kind: document.kind}).toEqual({
+        name,
+        exitCode: code,
+        document: code,
+        kind: 'DoctorReport',
+      })
+    }
+  })
+
+  test('the document fits its schema', async () => {
+    const {Value} = await import('typebox/value')
+    const {doctorReportSchema} = await import('../../src/model/schemas/doctor-report.ts')
+    for (const name of ['lb-scaleway-mixed', 'case-tcp-services', 'bad-workloads-refused']) {
+      const {stdout} = await srcip(['doctor', '-f', snapshotFile(name), '--for', 'enable', '-o', 'json'])
+      expect([...Value.Errors(doctorReportSchema, JSON.parse(stdout))].map((error) => JSON.stringify(error))).toEqual(
+        [],
+      )
+    }
+  })
+
+  test('one Service, one finding less, the state after a switch', async () => {
+    const file = snapshotFile('bad-several-classes')
+    const one = await srcip(['doctor', 'svc/internal-nginx', '-n', 'internal', '-f', file, '-o', 'json'])
+    expect((JSON.parse(one.stdout) as Report).paths.map(({id}) => id)).toEqual([
+      'internal/internal-nginx:80/TCP',
+      'internal/internal-nginx:443/TCP',
+    ])
+    const less = await srcip(['doctor', '-f', file, '--ignore', 'src003,SRC043', '-o', 'json', '--for', 'disable'])
+    const report = JSON.parse(less.stdout) as Report
+    expect(report.findings.map(({id}) => id)).not.toContain('SRC003')
+    expect(report.paths.every(({after}) => after !== undefined)).toBe(true)
+  })
+
+  test('what means nothing is a usage error that says how it is written', async () => {
+    const file = snapshotFile('lb-do-proxy')
+    const word = await srcip(['doctor', 'ingress-nginx-controller', '-f', file])
+    expect(word).toMatchObject({exitCode: 2, stdout: ''})
+    expect(word.stderr).toMatch(/svc\/NAME/)
+    const id = await srcip(['doctor', '-f', file, '--ignore', 'CF001'])
+    expect(id).toMatchObject({exitCode: 2, stdout: ''})
+    expect(id.stderr).toMatch(/SRC024.*docs\/checks\.md/)
+    const gone = await srcip(['doctor', 'svc/nobody', '-f', file])
+    expect(gone).toMatchObject({exitCode: 32, stdout: ''})
+    expect(gone.stderr).toMatch(/there is no Service nobody/)
+  })
+
+  test('bad input: cut off, newer than we are, nothing in it', async () => {
+    const whole = readFileSync(snapshotFile('lb-do-proxy'), 'utf8')
+    const cut = await srcip(['doctor', '-f', write('cut.json', whole.slice(0, whole.length / 2))])
+    expect(cut).toMatchObject({exitCode: 2, stdout: ''})
+    const newer = await srcip(['doctor', '-f', write('newer.json', {...(JSON.parse(whole) as object), format: 99})])
+    expect(newer).toMatchObject({exitCode: 32, stdout: ''})
+    const empty = await srcip(['doctor', '-f', write('empty.json', snapshotOf([]))])
+    expect(empty.exitCode).toBe(0)
+    expect(empty.stdout).not.toBe('')
+  })
+
+  test('half of the rights: what is known is said, and what is missing is named', async () => {
+    const {exitCode, stdout} = await srcip(['doctor', '-f', snapshotFile('bad-workloads-refused'), '-o', 'json'])
+    const report = JSON.parse(stdout) as Report
+    expect(exitCode).toBe(21)
+    expect(report.notSeen).toContainEqual({verb: 'list', resource: 'pods', reason: 'pods is forbidden'})
+    expect(report.paths.map(({outside}) => outside.verdict)).toEqual(['depends', 'depends'])
+  })
+
+  test('names of a hostile cluster are shown, never obeyed', async () => {
+    const name = 'lb-do-proxy'
+    const snapshot = snapshotOf(doctorObjects(name, doctorCases()[name]!))
+    const hostile = {
+      ...snapshot,
+      objects: snapshot.objects.map((object) =>
+        object.kind === 'Service' && object.metadata.name === 'ingress-nginx-controller'
+          ? {...object, status: {loadBalancer: {ingress: [{hostname: 'evil\u001b[2J\u202e.example.org'}]}}}
+          : object,
+      ),
+    }
+    for (const format of ['table', 'wide', 'json', 'name']) {
+      const {stdout, stderr} = await srcip(['doctor', '-f', write('hostile.json', hostile), '-o', format])
+      expect(stdout + stderr).not.toMatch(/[\u001b\u202e]/)
+    }
+  })
+})
