@@ -7,10 +7,10 @@ import {srcip} from '../support/srcip.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The console block of the README as steps: what is typed, and what is shown under it. */
-function tour(): {typed: string; shown: string}[] {
-  const [, block = ''] = /```console\n(.*?)```/s.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
-  return block
+/** A console block of the README as steps: what is typed, and what is shown under it. */
+function steps(which: number): {typed: string; shown: string}[] {
+  const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/```console\n(.*?)```/gs)]
+  return (blocks[which]?.[1] ?? '')
     .split(/^\$ /m)
     .slice(1)
     .map((step) => {
@@ -19,15 +19,22 @@ function tour(): {typed: string; shown: string}[] {
     })
 }
 
+test('the first look of the README prints what the README shows', async () => {
+  const [look] = steps(0)
+  expect(look?.typed).toMatch(/^kubectl srcip doctor -f docs\/examples\//)
+  const {exitCode, stdout} = await srcip(look!.typed.split(' ').slice(2), {cwd: root})
+  expect({exitCode, stdout}).toEqual({exitCode: 22, stdout: look!.shown})
+})
+
 test('the tour of the README prints what the README shows, and ends with the bytes of before', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'srcip-readme-'))
   try {
     const corefile = join(folder, 'Corefile')
-    const [first, ...steps] = tour()
+    const [first, ...rest] = steps(1)
     expect(first?.typed).toBe('cat Corefile')
     writeFileSync(corefile, first?.shown ?? '')
-    expect(steps.length).toBeGreaterThanOrEqual(4)
-    for (const {typed, shown} of steps) {
+    expect(rest.length).toBeGreaterThanOrEqual(4)
+    for (const {typed, shown} of rest) {
       if (typed === 'cat Corefile') {
         expect(readFileSync(corefile, 'utf8')).toBe(shown)
         continue
@@ -45,7 +52,7 @@ test('the tour of the README prints what the README shows, and ends with the byt
 test.each([
   'README.md',
   'charts/srcip/README.md',
-  ...['architecture', 'cleanup', 'development', 'exit-codes', 'mirror', 'refusals', 'rights'].map(
+  ...['architecture', 'checks', 'cleanup', 'development', 'exit-codes', 'mirror', 'refusals', 'rights'].map(
     (name) => `docs/${name}.md`,
   ),
 ])('every link of %s leads to a file', (page) => {
