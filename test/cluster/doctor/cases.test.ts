@@ -28,7 +28,7 @@ await describeWithParts('the verdicts hold for objects that a real API server ha
     client = createKubeClient(await loadKubeconfig({kubeconfig: api.kubeconfig}, {}), {userAgent: 'test'})
   })
   afterAll(async () => {
-    await client?.close()
+    client?.close()
     admin?.close()
     await api?.stop()
   })

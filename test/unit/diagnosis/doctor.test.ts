@@ -76,7 +76,7 @@ describe('findings beside the ways in', () => {
   const map = (data: Record<string, string>, metadata: Record<string, unknown> = {}): KubeObject => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: {name: 'coredns-custom', namespace: 'kube-system', ...metadata} as KubeObject['metadata'],
+    metadata: {name: 'coredns-custom', namespace: 'kube-system', ...metadata},
     data,
   })
   const ids = (objects: readonly KubeObject[]): string[] => report(objects).findings.map(({id}) => id)
