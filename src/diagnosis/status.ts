@@ -16,7 +16,7 @@ export interface RunningPart {
 export interface DnsPodStatus {
   readonly object: string
   readonly hash: 'current' | 'other' | 'unknown'
-  readonly probe: 'right' | 'wrong' | 'unavailable'
+  readonly probe: 'right' | 'wrong' | 'unavailable' | 'not-asked'
   readonly reason?: string | undefined
 }
 
@@ -157,7 +157,7 @@ function dnsRows(dns: Exclude<StatusInput['dns'], {unreadable: string}>, isOff: 
       state: isOff ? 'off' : refused.length > 0 || written < wanted ? 'warning' : 'ok',
       detail: counts,
     },
-    ...refused.slice(0, 20).map(({name, code, reason}) => ({
+    ...(isOff ? [] : refused.slice(0, 20)).map(({name, code, reason}) => ({
       row: 'hosts' as const,
       object: name,
       state: 'warning' as const,
@@ -173,6 +173,7 @@ function podRow({object, hash, probe, reason}: DnsPodStatus, isOff: boolean): St
     right: 'answers right',
     wrong: 'answers something else',
     unavailable: 'could not be asked',
+    'not-asked': 'not asked: no name of ours stands',
   }[probe]
   const loaded = {current: 'runs the present configuration', other: 'runs another configuration', unknown: ''}[hash]
   const detail = [words, loaded, reason ?? ''].filter(Boolean).join('; ')

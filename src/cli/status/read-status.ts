@@ -110,7 +110,7 @@ async function readDns(client: KubeClient, flags: StatusFlagValues, signal: Abor
     return {
       object: `pod/${pod.namespace}/${pod.name}`,
       hash: hash === null || seen === undefined ? 'unknown' : seen === hash ? 'current' : 'other',
-      probe: answer.probe,
+      probe: probes.length === 0 ? 'not-asked' : answer.probe,
       reason: answer.probeReason,
     } as const
   })
