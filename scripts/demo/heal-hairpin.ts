@@ -1,19 +1,26 @@
 import {createHash} from 'node:crypto'
-import {readFileSync} from 'node:fs'
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {fileURLToPath} from 'node:url'
 import {
   applicationObjects,
   callerPod,
   ingressFor,
   OUTSIDE,
+  PRODUCT_IMAGE,
   start,
   until,
   type Bed,
   type ExecResult,
   type KubeObject,
 } from '../../test/cluster/bed/index.ts'
+import {imageEntrypoint} from '../image/entrypoint.ts'
+import {assembleRootfs} from '../image/rootfs.ts'
 import {expectThat, type Narrator} from './narrator.ts'
 import {PROXY_ARGUMENTS, proxyObjects, rights, RUN_ARGUMENTS, runObjects} from './product-objects.ts'
 
+const repository = fileURLToPath(new URL('../..', import.meta.url))
 const shop = 'shop.example.org'
 const blog = 'blog.example.org'
 const caller = 'shop/caller'
@@ -22,8 +29,29 @@ type Scene = {bed: Bed; tell: Narrator}
 
 /** The story of issue and cure on real parts. Throws at the first step that does not hold. */
 export async function healHairpin(tell: Narrator): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'srcip-demo-rootfs-'))
+  try {
+    await tell.step(
+      'Assemble the folder that the image holds: Node, the bundle, HAProxy with its libraries',
+      async () => {
+        const {files, bytes, sha256} = assembleRootfs(repository, folder)
+        tell.fact(`${files} files, ${(bytes / 1e6).toFixed(0)} MB, sha256 ${sha256}`)
+      },
+    )
+    await healFrom(folder, tell)
+  } finally {
+    rmSync(folder, {recursive: true, force: true})
+  }
+}
+
+/** The story with pods that run from this folder. */
+async function healFrom(folder: string, tell: Narrator): Promise<void> {
   const bed = await tell.step('Start etcd, kube-apiserver, CoreDNS 1.14.7 and 1.11.3, nginx (strict), HAProxy', () =>
-    start({coredns: ['1.14.7', '1.11.3'], ingress: 'nginx-strict'}),
+    start({
+      coredns: ['1.14.7', '1.11.3'],
+      ingress: 'nginx-strict',
+      images: {[PRODUCT_IMAGE]: imageEntrypoint(folder)},
+    }),
   )
   const scene = {bed, tell}
   let held = false
