@@ -43,7 +43,7 @@ export function carriedWay(facts: WayFacts, grounds: readonly Ground[]): Judgeme
           'broken',
           'receiver',
           `the peers that ${title} sees are ${peers?.what ?? 'unknown'}, which ${key} does not list: it takes the header for a request`,
-          grounds,
+          [...grounds, {grade: 'inferred', source: shared.kubeProxy}],
         ),
       )
     return because(
@@ -52,7 +52,7 @@ export function carriedWay(facts: WayFacts, grounds: readonly Ground[]): Judgeme
         'broken',
         'receiver',
         `${title} ignores the header: the peers it sees are ${peers?.what ?? 'unknown'}, and ${key} does not hold them`,
-        grounds,
+        [...grounds, {grade: 'inferred', source: shared.kubeProxy}],
       ),
     )
   }
@@ -63,7 +63,7 @@ export function carriedWay(facts: WayFacts, grounds: readonly Ground[]): Judgeme
         'half-broken',
         'receiver',
         `${title} believes the header from some ${peers?.what ?? 'peers'} only: the others are not in its trust list`,
-        grounds,
+        [...grounds, {grade: 'inferred', source: shared.kubeProxy}],
       ),
     )
   const words = unreadableRanges(trust)
@@ -84,7 +84,7 @@ export function carriedWay(facts: WayFacts, grounds: readonly Ground[]): Judgeme
       'depends',
       'unknown',
       `${title} believes the header from listed peers only, and the addresses of what connects stand nowhere in the cluster`,
-      grounds,
+      [...grounds, {grade: 'inferred', source: shared.kubeProxy}],
       "the balancer's own addresses (its subnet) against the list, or the address in the log for a known client",
     )
   }

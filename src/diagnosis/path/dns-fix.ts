@@ -48,7 +48,9 @@ export function fixedByDns(facts: WayFacts): Judgement | undefined {
     )
   }
   if (rewritten.length === own.length)
-    return judge('fine', 'none', 'cluster DNS leads pods to a proxy that adds the header', [ground])
+    return judge('fine', 'none', 'cluster DNS leads pods to a proxy that adds the header', [
+      {...ground, grade: 'inferred'},
+    ])
   const missing = own.filter((entry) => !rewritten.includes(entry)).map((entry) => entry.name)
   return because(
     'dns-fix-partial',

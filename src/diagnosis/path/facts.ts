@@ -202,7 +202,7 @@ function sender(
         : outerCheck
   return {
     sends: 'unknown',
-    grade: door === 'balancer' ? 'unconfirmed' : 'source',
+    grade: door === 'balancer' && !refused ? 'unconfirmed' : 'source',
     source: 'https://github.com/haproxy/haproxy/blob/50872daa6/doc/configuration.txt',
     check: outer,
   }

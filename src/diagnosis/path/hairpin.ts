@@ -208,12 +208,12 @@ function through(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   if (self !== undefined) return self
   const sick = healthCheckProblem(facts)
   if (sick !== undefined) return judge('depends', 'unknown', sick.why, all, sick.check)
-  const health = facts.balancer.row?.id === 'aws-lbc' ? facts.plain : undefined
+  const targets = facts.balancer.row?.family === 'aws' && facts.balancer.row.id !== 'aws-elb' ? facts.plain : undefined
   return judge(
     'not-needed',
     'none',
     'pods go through the balancer, which adds the header',
-    health === undefined ? all : [...all, {grade: health.grade, source: health.from}],
+    targets === undefined ? all : [...all, {grade: targets.grade, source: targets.from}],
   )
 }
 
@@ -279,7 +279,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
         'depends',
         'unknown',
         `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
-        [{grade: 'unconfirmed', source: shared.unread}],
+        [{grade: 'source', source: shared.unread}],
         'look at the pods behind the Service and at the class of its Ingresses',
       ),
     )
@@ -289,7 +289,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
       'depends',
       'unknown',
       'pods come without a header; whether the application insists on one cannot be seen',
-      [{grade: 'unconfirmed', source: facts.sender.source}],
+      [{grade: 'source', source: facts.sender.source}],
       'the configuration of the application, or a call from a pod',
     )
   }
@@ -298,7 +298,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
       'unknown',
       'unknown',
       'what stands behind the Service was not read',
-      [{grade: 'unconfirmed', source: shared.unread}],
+      [{grade: 'source', source: shared.unread}],
       'the same with the pods behind the Service, or the workload that makes them',
     )
   }

@@ -44,7 +44,7 @@ function beforeAnyConnection(facts: WayFacts): Judgement | undefined {
         'unknown',
         'unknown',
         `externalTrafficPolicy ${facts.policy} is not known`,
-        [{grade: 'unconfirmed', source: shared.virtualIps}],
+        [{grade: 'source', source: shared.virtualIps}],
         'the documentation of this version of Kubernetes, and a request from a known address',
       ),
     )
@@ -196,7 +196,7 @@ function notAsking(facts: WayFacts, grounds: readonly Ground[]): Judgement {
         'broken',
         'receiver',
         `${facts.balancer.row?.title ?? 'the balancer'} sends a PROXY header, and ${title} takes it for a request: nobody gets in`,
-        grounds,
+        [...grounds, {grade: 'inferred', source: shared.proxyProtocol}],
       ),
     )
   }
@@ -260,7 +260,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
         'depends',
         'unknown',
         `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
-        [{grade: 'unconfirmed', source: shared.unread}],
+        [{grade: 'source', source: shared.unread}],
         'look at the pods behind the Service and at the class of its Ingresses',
       ),
     )
@@ -270,7 +270,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
       'depends',
       'unknown',
       'the balancer sends a PROXY header; whether the application reads it cannot be seen',
-      [{grade: 'unconfirmed', source: facts.sender.source}],
+      [{grade: 'source', source: facts.sender.source}],
       'the configuration of the application, or one connection and its log',
     )
   }

@@ -15,7 +15,7 @@ export function plainWay(facts: WayFacts, before: readonly Ground[] = []): Judge
       'depends',
       'unknown',
       `which balancer this is is told differently: ${facts.balancer.contradiction.join(', ')}`,
-      [{grade: 'unconfirmed', source: shared.unread}],
+      [{grade: 'source', source: shared.unread}],
       'kubectl describe service: which controller writes its events',
     )
   }

@@ -32,7 +32,7 @@ function of(entry: Entry, facts: WayFacts): ShortCircuit {
     return {
       entry,
       taken: undefined,
-      grounds: [{grade: 'unconfirmed', source: shared.ipMode}],
+      grounds: [{grade: 'source', source: shared.ipMode}],
       check: `what ipMode ${mode} means for the service proxy of this cluster`,
     }
   }
@@ -40,7 +40,8 @@ function of(entry: Entry, facts: WayFacts): ShortCircuit {
   return {
     entry,
     taken: value === undefined ? undefined : !value,
-    grounds: [{grade, source}],
+    // not knowing which version runs is no doubt about what it does
+    grounds: [{grade: value === undefined ? 'source' : grade, source}],
     ...(value === undefined && check !== undefined ? {check} : {}),
   }
 }

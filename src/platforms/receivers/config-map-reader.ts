@@ -65,7 +65,7 @@ export function readConfigMapSetting(
     return {
       asks: 'unknown',
       seen: [],
-      grade: 'unconfirmed',
+
       check: `kubectl -n ${config.namespace} get configmap ${config.name} -o yaml, key ${setting.key}`,
     }
   }
@@ -164,7 +164,7 @@ function withoutConfig(question: ReceiverQuestion, setting: Extract<ReceiverSett
     return {
       asks: 'unknown',
       seen: [],
-      grade: 'unconfirmed',
+
       check: `look at the arguments of the controller for ${flag}, then at that ConfigMap for ${setting.key}`,
     }
   }
