@@ -404,6 +404,16 @@ describe('how -f behaves', () => {
     expect((await clean(done, '--detailed-exitcode')).exitCode).toBe(20)
   })
 
+  test('a block of which nothing is known is not called missing, and a snippet below its use is found', async () => {
+    const path = write('.:53 {\n    import own\n}\n(own) {\n    forward . 192.0.2.53\n    reload\n}\n')
+    const {exitCode, stdout, stderr} = await apply(path, '--host', 'app.example.org')
+    expect({exitCode, stdout}).toEqual({exitCode: 32, stdout: ''})
+    expect(stderr).toMatch(/line 2: no server block is known to answer app\.example\.org: what "import own" brings in/)
+    const linted = await srcip(['coredns', 'lint', '-f', path])
+    expect(linted.exitCode).toBe(22)
+    expect(linted.stdout).toMatch(/CF032 +snippet \(own\) is defined on line 4, below its use/)
+  })
+
   test('a file with a million traps, or 20,000 imports, is told in few lines', async () => {
     const bad = await srcip(['coredns', 'lint', '-f', write(Buffer.alloc(300_000, 0xff)), '-o', 'json'])
     expect(bad.exitCode).toBe(22)

@@ -14,9 +14,11 @@ export function bindAddresses(block: ServerBlock): readonly string[] {
   const reader = new Dispenser(tokens, '')
   while (reader.next()) {
     const addresses = reader.remainingArgs()
-    const except: string[] = []
-    while (reader.nextBlock()) if (reader.value === 'except') except.push(...reader.remainingArgs())
-    all.push(...addresses.filter((address) => !except.includes(address)))
+    const except = new Set<string>()
+    while (reader.nextBlock()) {
+      if (reader.value === 'except') for (const address of reader.remainingArgs()) except.add(address)
+    }
+    for (const address of addresses) if (!except.has(address)) all.push(address)
   }
   return all
 }

@@ -63,6 +63,9 @@ function splitHostPort(text: string): {host: string; port?: string} | {error: st
   return number?.ok ? {host, port: String(number.value)} : {host}
 }
 
+/** Zones times addresses of a file: more than any machine can listen for, and than anyone waits for to be judged. */
+const listenLimit = 500_000
+
 /** Undefined for a CIDR that CoreDNS refuses. */
 function zonesOfHost(host: string, version: CorednsVersion): readonly string[] | undefined {
   if (!readNetwork(host)) return [host]
@@ -83,12 +86,20 @@ export interface InspectedKeys {
  */
 export function inspectKeys(parsed: ParsedCorefile, dnsPort = '53'): InspectedKeys {
   const zones: ServedZone[] = []
+  let listens = 0
   for (const block of parsed.blocks) {
+    const before = zones.length
     for (const [index, key] of block.keys.entries()) {
       const read = readServerKey(key, parsed.version, dnsPort)
       if ('error' in read) return {zones, error: keyError(parsed, block, index, read.error)}
       const {transport, port} = read
       for (const zone of read.zones) zones.push({transport, zone, port, block: block.index, key: index})
+    }
+    const addresses = block.tokens.get('bind')?.length ?? 1
+    listens += (zones.length - before) * addresses
+    if (listens > listenLimit) {
+      const text = `${zones.length - before} zones on ${addresses} addresses are more than can be listened for`
+      return {zones: [], error: keyError(parsed, block, 0, text)}
     }
   }
   return {zones}

@@ -158,3 +158,10 @@ describe('choice of the block', () => {
     expect(dnsPortOf(inspectKeys(parse(text)))).toBe(port)
   })
 })
+
+test('a million zones times addresses are refused at once', () => {
+  const keys = Array.from({length: 2000}, (_, index) => `z${index}.example`).join(' ')
+  const addresses = Array.from({length: 500}, (_, index) => `10.0.${index >> 8}.${index & 255}`).join(' ')
+  const {error} = inspectKeys(parseCorefile(Buffer.from(`${keys} {\n    bind ${addresses}\n}\n`)))
+  expect(error).toMatchObject({line: 1, message: expect.stringContaining('2000 zones on 501 addresses')})
+})

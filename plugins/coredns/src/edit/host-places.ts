@@ -97,6 +97,12 @@ class Placer implements HostPlaces {
 
   private obstacle(host: WantedHost, blocks: readonly ServerBlock[], answer: HostAnswer): HostRefusal | undefined {
     if (blocks.length === 0) {
+      const unread = this.parsed.imports.find((use) => use.kind === 'unknown' && use.block >= 0)
+      if (unread) {
+        const reason = `no server block is known to answer ${host.name}: what "import ${unread.pattern}" brings in could not be read`
+        const remedy = 'read the Corefile from the cluster; a snippet must stand above its use'
+        return refuseHost(host, 'NoServerBlock', reason, remedy, unread)
+      }
       const reason = `no server block answers ${host.name}`
       return refuseHost(host, 'NoServerBlock', reason, 'add a server block for the root zone, or leave this name out')
     }

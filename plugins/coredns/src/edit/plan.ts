@@ -116,7 +116,7 @@ class Planner {
     const targets = [...hosts.map(({target}) => target), ...(this.request.targets ?? [])]
     return readPresentState(this.parsed, this.request.corefile, {
       owners: this.owners,
-      importKeys: this.request.importKeys ?? [],
+      importKeys: [...(this.request.importKeys ?? []), ...(this.request.adoptKeys ?? [])],
       files: this.files,
       targets: new Set(targets.map((target) => fqdn(target).toLowerCase())),
     })
@@ -195,7 +195,7 @@ class Planner {
       )
     }
     const edits = lineEdits('', present.map, present.removals, insertions)
-    const keys = (request.importKeys ?? []).map((path) => {
+    const keys = [...(request.importKeys ?? []), ...(request.adoptKeys ?? [])].map((path) => {
       const place = placed.places.find((one) => one.place.id === path)?.place
       return this.keyChange(path, place ? (rules.get(path) ?? []) : [], present.keptInKeys.get(path) ?? '')
     })

@@ -36,6 +36,8 @@ export interface EditRequest {
    * Their present content comes from `parse.files`.
    */
   readonly importKeys?: readonly string[]
+  /** Keys of the adopted owners, by absolute path: what is theirs goes, and no rule of ours is put there. */
+  readonly adoptKeys?: readonly string[]
   /** Where rules go: `auto` (default) into an import key where the block imports one; `corefile` between markers always. */
   readonly place?: 'auto' | 'corefile'
   /** Take wildcards; otherwise they are refused with `WildcardsOff`. */

@@ -54,6 +54,16 @@ const missingImport: Check = ({parsed}) => {
   return [found('CF033', at, message, 'mount the file, or use a pattern with a *, which may match nothing')]
 }
 
+/** The same where the files are not known: what the import names is most likely the snippet below, not a file. */
+const snippetBelow: Check = ({parsed}) =>
+  parsed.imports.flatMap((use) => {
+    if (use.kind !== 'unknown') return []
+    const below = parsed.mainTokens.find(({text}) => text === `(${use.pattern})`)
+    if (below === undefined) return []
+    const message = `snippet (${use.pattern}) is defined on line ${below.line}, below its use`
+    return [found('CF032', use, message, 'move the snippet above the block')]
+  })
+
 const emptyPattern: Check = ({parsed}) =>
   parsed.imports
     .filter(({kind, files}) => kind === 'file' && files.length === 0)
@@ -146,6 +156,7 @@ export const importChecks: readonly Check[] = [
   importedTwice,
   laterSnippet,
   missingImport,
+  snippetBelow,
   emptyPattern,
   directoryPattern,
   sortedBytewise,

@@ -163,9 +163,10 @@ const bindSplits: Check = ({parsed, inspected}) => {
         }))
   })
   for (const {key, zone} of placed) roots.set(key, (roots.get(key) ?? false) || zone.zone === '.')
+  const rooted = new Set(placed.flatMap(({zone}) => (zone.zone === '.' ? `${zone.transport}:${zone.port}` : [])))
   const seen = new Set<string>()
   return placed.flatMap(({zone, block, key, address}) => {
-    const elsewhere = [...roots].some(([other, root]) => root && other.startsWith(`${zone.transport}:${zone.port}:`))
+    const elsewhere = rooted.has(`${zone.transport}:${zone.port}`)
     if (address === '' || roots.get(key) === true || !elsewhere || seen.has(key)) return []
     seen.add(key)
     const at = block.tokens.get('bind')?.[0] ?? block.keyTokens[0] ?? {file: '', line: 0}
