@@ -1,27 +1,25 @@
 import {createHash} from 'node:crypto'
 import {makeWrites, undoWrites} from '../cluster-dns/write.ts'
 import {loadDnsLocation} from '../cluster-dns/load.ts'
-import {readBaseline} from '../cluster-dns/observe.ts'
 import {planCorednsChange} from '../cluster-dns/plan/plan-change.ts'
 import type {CorednsChange} from '../cluster-dns/plan/plan-change.ts'
 import type {PlaceMode} from '../cluster-dns/plan/request.ts'
 import {createPodAccess} from '../cluster-dns/pod-access.ts'
 import type {PodAccess} from '../cluster-dns/pod-access.ts'
 import {proveChange} from '../cluster-dns/prove.ts'
-import {loadDnsState} from '../cluster-dns/state.ts'
+import {loadDnsState, stateOfLocation} from '../cluster-dns/state.ts'
 import type {DnsChange, DnsState} from '../cluster-dns/types.ts'
 import {resources} from '../kube/index.ts'
 import type {Clock, KubeClient, Log} from '../kube/index.ts'
+import type {DnsPod} from '../platforms/dns/locate.ts'
 import type {ObjectMeta, ObjectRef} from '../model/kubernetes.ts'
 import type {ConfigMapName} from './config-watch.ts'
 import {keyOf} from './names-guard.ts'
 import type {Published} from './names-guard.ts'
 import type {RunOptions} from './options.ts'
 import type {Output, OutputPlan, OutputView, WrittenOutput} from './output.ts'
+import {PodBaselines} from './pod-baselines.ts'
 import {publishedInState, serviceOf} from './published-names.ts'
-
-/** How long the pods are asked for their counters before a write; what has not answered by then is not waited for. */
-const baselineMs = 3000
 
 export interface DnsOutputOptions {
   readonly client: KubeClient
@@ -39,14 +37,21 @@ export interface DnsOutputOptions {
 export class DnsOutput implements Output {
   readonly name = 'dns'
   readonly #options: DnsOutputOptions
+  readonly #baselines: PodBaselines
 
   constructor(options: DnsOutputOptions) {
     this.#options = options
+    this.#baselines = new PodBaselines(options.clock)
   }
 
   /** Namespace of cluster DNS. Rejects while it cannot be found. */
   async namespace(signal: AbortSignal): Promise<string> {
-    return (await loadDnsLocation(this.#options.client, {...this.#load(), signal})).namespace
+    const {client, options} = this.#options
+    const location = await loadDnsLocation(client, {...this.#load(), signal})
+    // Beside the listing of the sources: the first write must not wait for pods that do not answer.
+    const access = () => accessTo(stateOfLocation(location, new Map()), client, options.via)
+    this.#baselines.sound(access, countingPods(location.pods), signal)
+    return location.namespace
   }
 
   async read(targets: readonly string[], signal: AbortSignal): Promise<OutputView> {
@@ -121,13 +126,8 @@ export class DnsOutput implements Output {
     if (change === undefined) throw new Error('a plan without a change has nothing to write')
     const {client, clock, options} = this.#options
     const access = accessTo(state, client, options.via)
-    const pods = state.location?.pods.filter((pod) => pod.counting) ?? []
-    const baseline = await Promise.race([
-      readBaseline(access, pods, signal),
-      new Promise<Awaited<ReturnType<typeof readBaseline>>>((resolve) => {
-        clock.after(baselineMs, () => resolve(new Map()))
-      }),
-    ])
+    const pods = countingPods(state.location?.pods ?? [])
+    const baseline = await this.#baselines.read(access, pods, signal)
     const done = await makeWrites(client, change.writes, {signal})
     const writtenAt = clock.now()
     return {
@@ -229,6 +229,10 @@ function configMapsOf(state: DnsState): string[] {
 export function modeOf(writeTo: RunOptions['writeTo']): PlaceMode {
   const [only, ...others] = writeTo.filter((place) => place === 'auto' || place === 'corefile' || place === 'import')
   return only === undefined || others.length > 0 ? 'auto' : only
+}
+
+function countingPods(pods: readonly DnsPod[]): DnsPod[] {
+  return pods.filter((pod) => pod.counting)
 }
 
 function isService(target: string): boolean {

@@ -28,6 +28,8 @@ export class TlsFiles {
   #pair: KeyPair | undefined
   #stamp = ''
   #checkedAt = 0
+  /** The look at the files that is under way: several first connections at once share it. */
+  #looking: {readonly pair: KeyPair | undefined; readonly material: Promise<TlsMaterial>} | undefined
 
   constructor(config: ClusterConfig, clock: Clock, log: Log | undefined) {
     this.#config = config
@@ -43,13 +45,22 @@ export class TlsFiles {
   async material(pair: KeyPair | undefined): Promise<TlsMaterial> {
     const due = this.#clock.now() - this.#checkedAt >= recheckMs
     if (this.#current !== undefined && pair === this.#pair && !due) return this.#current
+    if (this.#looking !== undefined && this.#looking.pair === pair) return await this.#looking.material
+    const looking = {pair, material: this.#look(pair)}
+    this.#looking = looking
+    try {
+      return await looking.material
+    } finally {
+      if (this.#looking === looking) this.#looking = undefined
+    }
+  }
+
+  async #look(pair: KeyPair | undefined): Promise<TlsMaterial> {
     this.#checkedAt = this.#clock.now()
     try {
       const stamp = await this.#stampNow()
       if (this.#current !== undefined && pair === this.#pair && stamp === this.#stamp) return this.#current
       const current = await this.#read(pair)
-      // Several first connections at once read the same files: one material for all of them.
-      if (this.#current !== undefined && pair === this.#pair && stamp === this.#stamp) return this.#current
       if (this.#current !== undefined && pair === this.#pair)
         this.#log?.info('certificate files have changed, new connections use them')
       this.#current = current
