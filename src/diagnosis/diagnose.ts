@@ -52,8 +52,14 @@ export function diagnose(index: SnapshotIndex, options: DiagnoseOptions = {}): D
       ['complete', 'absent'].includes(index.state('Service', undefined, undefined, '')),
     ),
     changed: false,
-    warnings: [...index.snapshot.warnings],
+    warnings: [...index.snapshot.warnings, ...noWayIn(options.service, all)],
   }
+}
+
+/** A Service that was asked for by name and leads nobody in. */
+function noWayIn(service: string | undefined, ways: readonly JudgedWay[]): string[] {
+  if (service === undefined || ways.length > 0) return []
+  return [`Service ${service} is no way in: it is not of type LoadBalancer or NodePort and has no externalIPs`]
 }
 
 function judgeWay(facts: WayFacts, direction: 'enable' | 'disable' | undefined): JudgedWay {

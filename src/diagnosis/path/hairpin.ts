@@ -288,7 +288,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
     return judge(
       'depends',
       'unknown',
-      'pods come without a header; whether the application insists on one cannot be seen',
+      'pods bypass the balancer and come without a header: refused if what stands behind the Service insists on one, which cannot be seen',
       [{grade: 'source', source: facts.sender.source}],
       'the configuration of the application, or a call from a pod',
     )

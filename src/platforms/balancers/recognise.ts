@@ -45,6 +45,7 @@ export function balancerEnvironment(index: SnapshotIndex): BalancerEnvironment {
   const controllers: BalancerController[] = []
   const seen = new Set<string>()
   for (const runner of [...workloadRunners(index), ...podRunners(index)]) {
+    if (isControlPlaneVip(runner)) continue
     for (const container of runner.spec.containers) {
       for (const row of balancerRows) {
         if (!isImageOf(container.image, row.match.images ?? [])) continue
@@ -68,7 +69,7 @@ export function balancerEnvironment(index: SnapshotIndex): BalancerEnvironment {
     ...providerClues(index),
     ...ciliumClues(index),
   ]
-  return {controllers: controllers.filter(({runner}) => !isControlPlaneVip(runner)), clues}
+  return {controllers, clues}
 }
 
 /** kube-vip may run for the API server's address only. */

@@ -72,6 +72,39 @@ describe('options', () => {
   })
 })
 
+test('a Service that leads nobody in is said to be none', () => {
+  const {paths, warnings} = report(objectsOf('lb-do-proxy'), {service: 'demo/web'})
+  expect({paths, warnings}).toEqual({
+    paths: [],
+    warnings: ['Service demo/web is no way in: it is not of type LoadBalancer or NodePort and has no externalIPs'],
+  })
+})
+
+test('kube-vip for the API server alone feeds no Service', () => {
+  const vip = (enabled: string): KubeObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: {name: 'kube-vip', namespace: 'kube-system'},
+    spec: {
+      template: {
+        spec: {
+          containers: [
+            {name: 'kube-vip', image: 'ghcr.io/kube-vip/kube-vip:v1.0.0', env: [{name: 'svc_enable', value: enabled}]},
+          ],
+        },
+      },
+    },
+  })
+  const balancer = (enabled: string): string | undefined =>
+    report([...objectsOf('lb-hetzner-proxy'), vip(enabled)]).paths[0]?.platform.balancer
+  expect(balancer('false')).toBe('hetzner')
+  // nodes of a cloud, a controller in the cluster, and the annotations of the cloud: those decide
+  expect(balancer('true')).toBe('hetzner')
+  const plain = (enabled: string): string | undefined =>
+    report([...objectsOf('lb-gcp-local'), vip(enabled)]).paths[0]?.platform.balancer
+  expect({off: plain('false'), on: plain('true')}).toEqual({off: 'gce', on: undefined})
+})
+
 describe('findings beside the ways in', () => {
   const map = (data: Record<string, string>, metadata: Record<string, unknown> = {}): KubeObject => ({
     apiVersion: 'v1',
