@@ -1,5 +1,6 @@
 import Cleanup from './commands/cleanup.ts'
 import Controller from './commands/controller.ts'
+import CorednsAdopt from './commands/coredns/adopt.ts'
 import CorednsApply from './commands/coredns/apply.ts'
 import CorednsClean from './commands/coredns/clean.ts'
 import CorednsLint from './commands/coredns/lint.ts'
@@ -29,6 +30,7 @@ import Whoami from './commands/whoami.ts'
 export const COMMANDS = {
   cleanup: Cleanup,
   controller: Controller,
+  'coredns:adopt': CorednsAdopt,
   'coredns:apply': CorednsApply,
   'coredns:clean': CorednsClean,
   'coredns:lint': CorednsLint,

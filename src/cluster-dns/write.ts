@@ -59,12 +59,9 @@ export async function makeWrites(
   options: WriteOptions = {},
 ): Promise<DoneWrite[]> {
   const done: DoneWrite[] = []
-  for (const planned of writes) {
+  for (const keys of byObject(writes)) {
     try {
-      // Two keys of one ConfigMap: the second write stands on the first.
-      const earlier = options.dryRun === 'server' ? undefined : done.findLast((one) => sameObject(one, planned))
-      const write = earlier === undefined ? planned : standingOn(planned, earlier)
-      done.push(await makeWrite(client, write, options))
+      done.push(...(await makeWrite(client, keys, options)))
     } catch (error) {
       if (options.dryRun !== 'server' && done.length > 0) await undoWrites(client, done, options)
       throw error
@@ -73,8 +70,24 @@ export async function makeWrites(
   return done
 }
 
-async function makeWrite(client: KubeClient, write: DnsWrite, options: WriteOptions): Promise<DoneWrite> {
-  const {namespace, configMap: name, key} = write
+/** Keys of one ConfigMap together, in the order of their first: no moment shows one of them alone. */
+function byObject(writes: readonly DnsWrite[]): (readonly [DnsWrite, ...DnsWrite[]])[] {
+  const groups: [DnsWrite, ...DnsWrite[]][] = []
+  for (const write of writes) {
+    const group = groups.find(([first]) => sameObject(first, write))
+    if (group === undefined) groups.push([write])
+    else group.push(write)
+  }
+  return groups
+}
+
+async function makeWrite(
+  client: KubeClient,
+  keys: readonly [DnsWrite, ...DnsWrite[]],
+  options: WriteOptions,
+): Promise<DoneWrite[]> {
+  const [write] = keys
+  const {namespace, configMap: name} = write
   const settings = {...options, fieldManager}
   try {
     const {metadata} =
@@ -82,16 +95,20 @@ async function makeWrite(client: KubeClient, write: DnsWrite, options: WriteOpti
         ? await client.create(
             resources.configMaps,
             // no label of ours: the object is the platform's hook, others put their keys into it, and we never delete it
-            {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace, name}, data: {[key]: write.after}},
+            {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace, name}, data: presentKeys(keys)},
             settings,
           )
         : await client.mergePatch(
             resources.configMaps,
             {namespace, name},
-            {data: {[key]: write.after}},
+            {data: Object.fromEntries(keys.map(({key, after}) => [key, after]))},
             {...settings, uid: write.uid, resourceVersion: write.resourceVersion},
           )
-    return {...write, uid: metadata.uid ?? '', resourceVersion: metadata.resourceVersion ?? ''}
+    return keys.map((one) => ({
+      ...one,
+      uid: metadata.uid ?? '',
+      resourceVersion: metadata.resourceVersion ?? '',
+    }))
   } catch (error) {
     if (isConflict(error) || hasStatus(error, 404)) {
       const live = await client
@@ -101,6 +118,11 @@ async function makeWrite(client: KubeClient, write: DnsWrite, options: WriteOpti
     }
     throw error
   }
+}
+
+/** What a new ConfigMap begins with: JSON has no way to say that a key is absent but to leave it out. */
+function presentKeys(keys: readonly DnsWrite[]): Record<string, string> {
+  return Object.fromEntries(keys.flatMap(({key, after}) => (after === null ? [] : [[key, after]])))
 }
 
 export interface UndoOptions extends CallOptions {

@@ -6,6 +6,7 @@ import {textDiff} from '../../present/coredns-plan.ts'
 import {changeDns} from '../../workflows/coredns/change-dns.ts'
 import type {KubeClient} from '../../kube/index.ts'
 import {confirm} from '../terminal.ts'
+import {adoptionOf, type CorednsOperation} from './adopt.ts'
 import {clusterPorts} from './ports.ts'
 import {corednsVersion, planOnFile, wantedOfCluster, type PlanFlagValues} from './request.ts'
 
@@ -27,7 +28,7 @@ export interface FileChangeResult {
 }
 
 /** `apply` or `clean` on a file. A refusal of everything leaves stdout empty and the file alone. */
-export async function changeFile(operation: 'apply' | 'clean', flags: ChangeFlagValues): Promise<FileChangeResult> {
+export async function changeFile(operation: CorednsOperation, flags: ChangeFlagValues): Promise<FileChangeResult> {
   const {state, planned} = await planOnFile(operation, flags)
   const {document, corefile, texts} = planned
   if (corefile === undefined) return {document, texts, bytes: undefined}
@@ -37,7 +38,7 @@ export async function changeFile(operation: 'apply' | 'clean', flags: ChangeFlag
 }
 
 export interface ClusterChangeOptions {
-  readonly operation: 'apply' | 'clean'
+  readonly operation: CorednsOperation
   readonly client: KubeClient
   readonly flags: ChangeFlagValues
   readonly signal: AbortSignal
@@ -46,6 +47,8 @@ export interface ClusterChangeOptions {
   /** Prints a diff, which is safe for a terminal and may be coloured. */
   readonly sayDiff: (text: string) => void
   readonly color: boolean
+  /** Runs after the person has agreed and before the write. */
+  readonly beforeWrite?: () => Promise<void>
 }
 
 /** `apply` or `clean` on a cluster: plan, diff, confirm, write, prove, undo. */
@@ -57,6 +60,7 @@ export async function changeCluster(
   const ports = clusterPorts({
     client,
     wanted: (inner) => wantedOfCluster(operation, client, flags, inner),
+    complete: adoptionOf(operation, flags),
     dnsService: flags['dns-service'],
     version: corednsVersion(flags),
     via: flags.via,
@@ -81,7 +85,9 @@ export async function changeCluster(
       approve: async (plan) => {
         options.sayDiff(textDiff(texts, options.color).trimEnd())
         for (const line of whereLines(client, plan)) options.say(line)
-        return await confirm(`write this to cluster DNS?`, flags)
+        if (!(await confirm(`write this to cluster DNS?`, flags))) return false
+        await options.beforeWrite?.()
+        return true
       },
     },
   )

@@ -139,6 +139,24 @@ export const applyFlags = {
   ...optionalOutput(documentFormats),
 } as const
 
+const {owner: _owner, ...ownLocateFlags} = locateFlags
+
+export const adoptFlags = {
+  ...kubeFlags,
+  ...fileFlags,
+  exclude: hostFlags.exclude,
+  ...ownLocateFlags,
+  ...editFlags,
+  ...proveFlags,
+  ...writeFlags,
+  'stop-other': Flags.boolean({
+    summary: 'scale the other controller to 0 first and wait until its pods are gone',
+    helpGroup: 'CHANGE',
+  }),
+  ...changeFlags,
+  ...optionalOutput(documentFormats),
+} as const
+
 export const cleanFlags = {
   ...kubeFlags,
   ...fileFlags,

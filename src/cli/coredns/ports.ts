@@ -33,6 +33,8 @@ export interface ClusterPortOptions {
   readonly client: KubeClient
   /** What is wanted, with the targets that have to be read; asked once, before cluster DNS is read. */
   readonly wanted: (signal: AbortSignal) => Promise<CorednsPlanRequest & {readonly warnings?: readonly string[]}>
+  /** What cluster DNS itself adds to the request: the names that stand there. */
+  readonly complete?: ((request: CorednsPlanRequest, dns: DnsState) => CorednsPlanRequest) | undefined
   readonly dnsService?: string | undefined
   readonly version?: string | undefined
   readonly via: Via
@@ -91,7 +93,7 @@ export function clusterPorts(options: ClusterPortOptions): ClusterPorts {
 
 /** Reads what is wanted, cluster DNS and the targets, and plans; nothing is written. */
 export async function loadClusterState(
-  options: Pick<ClusterPortOptions, 'client' | 'wanted' | 'dnsService' | 'version'>,
+  options: Pick<ClusterPortOptions, 'client' | 'wanted' | 'complete' | 'dnsService' | 'version'>,
   signal: AbortSignal,
 ): Promise<ClusterState> {
   const {warnings = [], ...request} = await options.wanted(signal)
@@ -106,7 +108,7 @@ export async function loadClusterState(
   })
   const location = dns.location
   if (location === undefined) throw new SrcipError('Internal', 'a state of a cluster without a location')
-  const planned = planCorednsChange(dns, request)
+  const planned = planCorednsChange(dns, options.complete?.(request, dns) ?? request)
   return {
     dns,
     location,

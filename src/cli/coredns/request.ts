@@ -6,6 +6,7 @@ import {stateOfFile} from '../../cluster-dns/state.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
 import type {KubeClient} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
+import {adoptionOf, type CorednsOperation} from './adopt.ts'
 import {readGiven, refuseMasked} from './given-file.ts'
 import {
   defaultTarget,
@@ -53,13 +54,13 @@ export function clusterDomain(flags: Pick<PlanFlagValues, 'cluster-domain'>): st
 
 /** The request behind the flags, whichever way the names were found. */
 export function planRequest(
-  operation: CorednsPlanRequest['operation'],
+  operation: CorednsOperation,
   flags: PlanFlagValues,
   wanted: Omit<Wanted, 'warnings'>,
 ): CorednsPlanRequest {
   const domain = clusterDomain(flags)
   return {
-    operation,
+    operation: operation === 'clean' ? 'clean' : 'apply',
     hosts: wanted.hosts,
     invalid: wanted.invalid,
     targets: wanted.targets,
@@ -87,7 +88,7 @@ export interface FilePlan {
  * Plans on what was given with -f; the cluster is never asked. On a Corefile `apply` needs hosts from the flags: without one it is a
  * usage error, since a file has no Ingresses. A snapshot has them, and its Services, too.
  */
-export async function planOnFile(operation: CorednsPlanRequest['operation'], flags: PlanFlagValues): Promise<FilePlan> {
+export async function planOnFile(operation: CorednsOperation, flags: PlanFlagValues): Promise<FilePlan> {
   const path = flags.filename ?? '-'
   const version = corednsVersion(flags)
   const target = flags.target ?? defaultTarget
@@ -101,12 +102,14 @@ export async function planOnFile(operation: CorednsPlanRequest['operation'], fla
   }
   const wanted = operation === 'apply' ? await wantedFromFlags(flags, target) : withoutHosts([target])
   const state = stateOfFile(path, given.corefile, version)
-  return {state, planned: planCorednsChange(state, planRequest(operation, flags, wanted))}
+  const request = planRequest(operation, flags, wanted)
+  const complete = adoptionOf(operation, flags)
+  return {state, planned: planCorednsChange(state, complete?.(request, state) ?? request)}
 }
 
 /** As on the cluster that the snapshot was taken of. The new Corefile is shown; nothing is there to be written. */
 async function planOnSnapshot(
-  operation: CorednsPlanRequest['operation'],
+  operation: CorednsOperation,
   flags: PlanFlagValues & {readonly 'dns-service'?: string | undefined},
   client: KubeClient,
 ): Promise<FilePlan> {
@@ -121,6 +124,7 @@ async function planOnSnapshot(
     {
       client,
       wanted: (signal) => wantedOfCluster(operation, client, flags, signal),
+      complete: adoptionOf(operation, flags),
       dnsService: flags['dns-service'],
       version: corednsVersion(flags),
     },
@@ -137,7 +141,7 @@ async function planOnSnapshot(
 
 /** What is wanted of a cluster. */
 export async function wantedOfCluster(
-  operation: CorednsPlanRequest['operation'],
+  operation: CorednsOperation,
   client: KubeClient,
   flags: PlanFlagValues,
   signal: AbortSignal,

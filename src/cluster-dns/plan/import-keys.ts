@@ -24,6 +24,15 @@ export function ownImportKeys(parsed: ParsedCorefile, mounts: readonly ConfigMou
   return [...keys.values()]
 }
 
+/** Keys of another owner that exist in mounted ConfigMaps, whichever import reads them. */
+export function foundKeys(paths: Iterable<string>, mounts: readonly ConfigMount[], stem: string): OwnImportKey[] {
+  return [...paths].flatMap((path) => {
+    const key = posix.basename(path)
+    const mount = mounts.find((entry) => entry.path === posix.dirname(path) && entry.live && !entry.forbidden)
+    return mount === undefined || key.split('.')[0] !== stem ? [] : [{path, key, mount}]
+  })
+}
+
 function keyFor(use: ImportUse, mounts: readonly ConfigMount[], stem: string): OwnImportKey | undefined {
   const key = keyOfPattern(posix.basename(use.resolved), stem)
   const mount = mounts.find((entry) => entry.path === posix.dirname(use.resolved) && entry.live && !entry.forbidden)

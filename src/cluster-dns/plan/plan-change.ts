@@ -14,7 +14,7 @@ import type {DnsChange, DnsState} from '../types.ts'
 import {parseOptionsOf} from '../view/parsed-state.ts'
 import {locationWarnings, releaseOf, sourceOf} from '../view/show.ts'
 import {editorHooks} from './editor-hooks.ts'
-import {explainImports, ownImportKeys, type OwnImportKey} from './import-keys.ts'
+import {explainImports, foundKeys, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
 import {noteLines} from './notes.ts'
 import {otherToolsOf, ownerRefusal, sizeRefusal, reloadRefusal, type TextRefusal} from './obstacles.ts'
@@ -57,6 +57,10 @@ export function planCorednsChange(state: DnsState, request: CorednsPlanRequest):
   const sorted = sortHosts(state, request, clusterDomain)
   const keys =
     state.location === undefined ? [] : ownImportKeys(parsed, state.location.mounts, request.owner ?? 'srcip')
+  const adopted =
+    request.adopt?.includes('ouroboros') === true && state.location !== undefined
+      ? foundKeys(state.files.keys(), state.location.mounts, 'ouroboros')
+      : []
   const targets = request.targets.map((name) => readTarget(name, clusterDomain)).flatMap(({fqdn}) => fqdn ?? [])
   const base: Omit<EditRequest, 'hosts'> = {
     corefile: state.corefile.bytes,
@@ -66,6 +70,7 @@ export function planCorednsChange(state: DnsState, request: CorednsPlanRequest):
     adopt: request.adopt ?? [],
     targets,
     importKeys: keys.map((key) => key.path),
+    adoptKeys: adopted.map((key) => key.path),
     place: request.mode === 'corefile' ? 'corefile' : 'auto',
     wildcards: request.wildcards === true || request.operation === 'clean',
     before: request.before === true,
@@ -77,7 +82,7 @@ export function planCorednsChange(state: DnsState, request: CorednsPlanRequest):
     ...editorHooks,
   }
   const {plan, refused} = planWithin(state, request, parsed, keys, base, sorted)
-  const context = {state, request, clusterDomain, sorted, keys}
+  const context = {state, request, clusterDomain, sorted, keys: [...keys, ...adopted]}
   const obstacle = textObstacle(context, plan, refused)
   if (obstacle !== undefined) return refusedChange(context, warnings, obstacle)
   return acceptedChange(context, plan, refused, warnings)
@@ -211,6 +216,8 @@ function textObstacle(context: Context, plan: EditPlan, placed: readonly Coredns
       ...line,
     }
   }
+  const incomplete = adoptRefusal(context, plan, placed)
+  if (incomplete !== undefined) return incomplete
   if (placed.length > 0 && plan.taken.length === 0) return undefined
   return (
     (request.operation === 'apply' && (request.adopt ?? []).length === 0
@@ -219,6 +226,24 @@ function textObstacle(context: Context, plan: EditPlan, placed: readonly Coredns
     reloadRefusal(state, plan, request.restartCoredns === true) ??
     sizeRefusal(state, plan, context.keys)
   )
+}
+
+/** Lines of the other tool go in the same write, so a name that cannot be taken over would be lost: all of them or none. */
+function adoptRefusal(
+  {state, request, sorted}: Context,
+  plan: EditPlan,
+  placed: readonly CorednsRefusal[],
+): TextRefusal | undefined {
+  if ((request.adopt ?? []).length === 0) return undefined
+  const refused = [...sorted.refused, ...placed, ...plan.refused.map((host) => refusalOf(host, state))]
+  const [first] = refused
+  if (first === undefined) return undefined
+  const others = refused.length === 1 ? '' : ` (and ${refused.length - 1} more)`
+  return {
+    code: 'AdoptIncomplete',
+    reason: `${first.name} would be lost${others}: ${first.reason} [${first.code}]`,
+    remedy: `${first.remedy}; or let it go: --exclude ${first.name}`,
+  }
 }
 
 function textName(state: DnsState): string {

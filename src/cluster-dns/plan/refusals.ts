@@ -9,6 +9,7 @@ export type ClusterRefusalCode =
   | 'NodeLocalDnsAnswersFirst'
   | 'OwnedByPlatform'
   | 'OtherTool'
+  | 'AdoptIncomplete'
   | 'ImportKeyNotRead'
   | 'NoReload'
   | 'Immutable'
@@ -61,6 +62,7 @@ export const refusalMeanings = {
   WouldChangeOthers: 'the result would read differently outside our lines',
   OwnedByPlatform: 'an owner re-renders the Corefile and our lines would go; --force writes all the same',
   OtherTool: 'another tool manages rules here; coredns adopt takes them over',
+  AdoptIncomplete: 'a name of the other tool cannot be taken over and would be lost',
   ImportKeyNotRead: 'no server block that answers the name imports a mounted key of ours',
   NoReload: 'CoreDNS would not notice the change; --restart-coredns restarts it',
   Immutable: 'the ConfigMap is immutable',

@@ -129,8 +129,9 @@ function markedLines(state: DnsState): MarkedLines[] {
     let from: number | undefined
     for (const [index, line] of lines.entries()) {
       const text = line.trim()
-      if (text === markerTexts[owner].begin) from = index + 1
-      else if (text === markerTexts[owner].end && from !== undefined) {
+      const {begin, end, beginPrefix, endPrefix} = markerTexts[owner]
+      if (text === begin || (beginPrefix !== undefined && text.startsWith(beginPrefix))) from = index + 1
+      else if (from !== undefined && (text === end || (endPrefix !== undefined && text.startsWith(endPrefix)))) {
         found.push({owner, from, to: index + 1})
         from = undefined
       }

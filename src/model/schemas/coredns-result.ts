@@ -15,7 +15,7 @@ export const podProofSchema = closed({
 
 /** What `coredns apply` and `coredns clean` print when they worked on a cluster. */
 export const corednsResultSchema = documentSchema('coredns-result', 'CorednsResult', {
-  operation: Type.Enum(['apply', 'clean']),
+  operation: Type.Enum(['apply', 'clean', 'adopt']),
   dryRun: Type.Enum(['none', 'client', 'server']),
   plan: corednsPlanSchema,
   outcome: Type.Enum(['already-so', 'planned', 'proved', 'unproved', 'undone', 'left', 'refused'], {

@@ -563,3 +563,43 @@ it('every code has a meaning, and docs/refusals.md lists exactly these', () => {
   const listed = [...text.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1])
   expect(listed.toSorted()).toEqual(Object.keys(refusalMeanings).toSorted())
 })
+
+describe('taking over from another tool', () => {
+  const theirs = 'rewrite name a.example.org ouroboros-proxy.cozy-ouroboros.svc.cluster.local.\n'
+  const importing = kubeadmCorefile.replace('{\n', '{\n    import /etc/coredns/custom/*.override\n')
+  const objects = (data: Record<string, string>) =>
+    dnsWith(configMap('coredns', {Corefile: importing}), custom, {
+      ...configMap('coredns-custom', data),
+      metadata: {namespace: 'kube-system', name: 'coredns-custom', uid: 'u2', resourceVersion: '7'},
+    })
+
+  it('its key goes and ours comes, in the same ConfigMap; keys of others stay', () => {
+    const {change, document} = plan(objects({'ouroboros.override': theirs, 'log.override': 'log\n'}), {
+      names: ['a.example.org'],
+      adopt: ['ouroboros', 'hairpin-proxy'],
+    })
+    expect(document.refused).toEqual([])
+    expect(change?.writes.map(({configMap: name, key, after}) => [name, key, after === null])).toEqual([
+      ['coredns-custom', 'srcip.override', false],
+      ['coredns-custom', 'ouroboros.override', true],
+    ])
+  })
+
+  it('lines of an operator in its key stay there', () => {
+    const {change} = plan(objects({'ouroboros.override': `${theirs}log\n`}), {
+      names: ['a.example.org'],
+      adopt: ['ouroboros'],
+    })
+    expect(change?.writes.find(({key}) => key === 'ouroboros.override')?.after).toBe('log\n')
+  })
+
+  it('all names or none: one that cannot be taken over would be lost', () => {
+    const {change, document} = plan(objects({'ouroboros.override': theirs}), {
+      names: ['a.example.org', 'web.demo.svc.cluster.local'],
+      adopt: ['ouroboros'],
+    })
+    expect(change).toBeUndefined()
+    expect(document).toMatchObject({exitCode: 32, refused: [{name: '*', code: 'AdoptIncomplete'}]})
+    expect(document.refused[0]?.remedy).toContain('--exclude web.demo.svc.cluster.local')
+  })
+})
