@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import {readFileSync} from 'node:fs'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {parse} from 'yaml'
+import {createControllerMetrics} from '../../../src/controller/controller-metrics.ts'
+import {renderMetrics} from '../../../src/proxy/metrics.ts'
 import {flagTable} from '../../../src/proxy/flag-table.ts'
 import {runFlags} from '../../../src/cli/run/flags.ts'
 import {cleanupFlags} from '../../../src/cli/cleanup/flags.ts'
@@ -58,6 +60,34 @@ await describeWithParts('the chart, rendered', ['helm', 'helm-3'], (parts) => {
       }
     }
     expect([...seen].toSorted()).toEqual(['cleanup', 'proxy', 'run'])
+  })
+
+  test('alerts ask for metrics and labels that controller and proxy give', async () => {
+    const rule = objectsIn(await home.template(valuesFile('several'))).find(({kind}) => kind === 'PrometheusRule')
+    const {groups} = rule?.['spec'] as {groups: {rules: {alert: string; expr: string}[]}[]}
+    const alerts = groups.flatMap(({rules}) => rules)
+    const proxy = renderMetrics({
+      engine: 'node',
+      isReady: true,
+      isDraining: false,
+      counters: [],
+      verdicts: [],
+      processes: [],
+      startTime: 0,
+    })
+    const given = new Set(
+      [...`${createControllerMetrics().registry.expose()}\n${proxy}`.matchAll(/^# TYPE (\S+)/gm)].map(
+        ([, name]) => name,
+      ),
+    )
+    // podTargetLabels of the PodMonitor
+    const labels = new Set(['srcip_dev_path'])
+    for (const {alert, expr} of alerts) {
+      const asked = [...expr.matchAll(/\bsrcip_\w+/g)].map(([name]) => name).filter((name) => !labels.has(name))
+      expect(asked.length, alert).toBeGreaterThan(0)
+      for (const name of asked) expect(given, alert).toContain(name)
+    }
+    expect(alerts.length).toBeGreaterThan(4)
   })
 
   test('one image by digest everywhere, with the same pull secrets, and nothing that needs privileges', async () => {
