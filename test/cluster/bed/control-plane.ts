@@ -1,5 +1,6 @@
 import {openSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
+import {killInside} from './actor.ts'
 import {apiServerArguments, etcdArguments, kubeconfigText, ready, tokenFile, type User} from './api-server.ts'
 import {apiClient, type ApiClient} from './api-client.ts'
 import {certificateAuthority, signingKey, type Authority} from './certificates.ts'
@@ -17,6 +18,8 @@ export type ControlPlane = {
   /** Address for this process. */
   tunnelUrl: string
   tokenOf(user: string): string
+  /** Kills the API server with SIGKILL and starts it anew; resolves when it answers. */
+  restartServer(): Promise<void>
   /** Writes a kubeconfig; `outside` is for use by this process instead of one inside. */
   kubeconfig(user: string, options?: {outside?: boolean; token?: string; namespace?: string}): string
 }
@@ -56,7 +59,7 @@ export async function startControlPlane(
     signingKey(join(pki, 'service-accounts.key')),
   ])
   const tokens = tokenFile(join(state, 'tokens.csv'), users)
-  const server = await start(parts['kube-apiserver'], 'kube-apiserver', [
+  const serverArguments = [
     ...apiServerArguments({etcdPort: 2379, port, bind: '0.0.0.0', serving, serviceAccounts}),
     `--advertise-address=${NODE_ADDRESS}`,
     `--token-auth-file=${tokens.file}`,
@@ -64,7 +67,8 @@ export async function startControlPlane(
     `--kubelet-client-certificate=${kubeletClient.cert}`,
     `--kubelet-client-key=${kubeletClient.key}`,
     '--kubelet-preferred-address-types=InternalIP',
-  ])
+  ]
+  let server = await start(parts['kube-apiserver'], 'kube-apiserver', serverArguments)
   writeFileSync(stateFile(namespaces), '{}')
   await start(parts.kubelet, 'kubelet', [
     `-address=${NODE_ADDRESS}:${kubeletPort}`,
@@ -88,6 +92,12 @@ export async function startControlPlane(
     url,
     tunnelUrl,
     tokenOf: tokens.of,
+    async restartServer() {
+      killInside(server, 'SIGKILL')
+      await server.exited
+      server = await start(parts['kube-apiserver'], 'kube-apiserver', serverArguments)
+      await ready({url: `https://127.0.0.1:${tunnel}`, ca, token}, [etcd.child, server.child])
+    },
     kubeconfig(user, options = {}) {
       const file = join(state, `${user.replaceAll(/[^\w-]/g, '_')}${options.outside ? '.outside' : ''}.kubeconfig`)
       const {namespace} = options
