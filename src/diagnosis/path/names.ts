@@ -1,7 +1,7 @@
 import {field, record, text} from '../../model/fields.ts'
 import {statusAddresses} from '../../platforms/receivers/recognise.ts'
 import {receiverRows} from '../../platforms/receivers/index.ts'
-import {records} from '../../platforms/workloads.ts'
+import {flagOf, records, wordsOf} from '../../platforms/workloads.ts'
 import type {ClusterView} from '../cluster-view.ts'
 import type {PublicName} from '../public-names.ts'
 import type {WayFacts} from './facts.ts'
@@ -52,9 +52,9 @@ function servesIngress(facts: WayFacts, namespace: string, name: string): boolea
   const {index} = facts.cluster
   const ingress = index.get('Ingress', namespace, name, 'networking.k8s.io')
   if (ingress === undefined || facts.receiver.gateway !== undefined) return false
-  const own = new Set(statusAddresses(facts.service))
+  const addresses = new Set(statusAddresses(facts.service))
   const given = statusAddresses(ingress)
-  if (given.length > 0 && own.size > 0) return given.some((address) => own.has(address))
+  if (given.length > 0 && addresses.size > 0) return given.some((address) => addresses.has(address))
   const className =
     ingress.metadata.annotations?.['kubernetes.io/ingress.class'] ??
     text(field(record(ingress['spec']), 'ingressClassName')) ??
@@ -62,10 +62,24 @@ function servesIngress(facts: WayFacts, namespace: string, name: string): boolea
   const object = className === undefined ? undefined : index.get('IngressClass', undefined, className)
   const controller = text(field(record(object?.['spec']), 'controller'))
   if (controller === undefined) return true
+  const own = controllerClasses(facts)
+  if (own.length > 0) return own.includes(controller)
   const ids = receiverRows
     .filter(({match}) => match.ingressControllers.some((start) => controller.startsWith(start)))
     .map(({id}) => id)
   return ids.length === 0 || ids.includes(facts.receiver.row?.id ?? '')
+}
+
+/** Which `spec.controller` the pods of an ingress-nginx serve; several of them in one cluster differ in nothing else. */
+function controllerClasses({receiver}: WayFacts): string[] {
+  if (receiver.row?.id !== 'ingress-nginx') return []
+  return receiver.runners.flatMap((runner) =>
+    runner.spec.containers.flatMap((container) => {
+      const words = wordsOf(runner, container)
+      const isController = words.some((word) => word.endsWith('nginx-ingress-controller'))
+      return isController ? (flagOf(words, 'controller-class') ?? 'k8s.io/ingress-nginx') : []
+    }),
+  )
 }
 
 function defaultClass(facts: WayFacts): string | undefined {

@@ -72,6 +72,12 @@ describe('options', () => {
   })
 })
 
+test('names go with the class that a controller serves, not with its make', () => {
+  const {paths} = report(objectsOf('bad-several-classes'))
+  const hosts = Object.fromEntries(paths.filter(({port}) => port === 443).map((path) => [path.service, path.hosts]))
+  expect(hosts).toEqual({'ingress-nginx-controller': ['app.example.org'], 'internal-nginx': ['intranet.example.org']})
+})
+
 test('a Service that leads nobody in is said to be none', () => {
   const {paths, warnings} = report(objectsOf('lb-do-proxy'), {service: 'demo/web'})
   expect({paths, warnings}).toEqual({
