@@ -65,6 +65,7 @@ export function assemble(what: {
     families: options.families,
     proxies: options.target === undefined ? undefined : [{target: options.target}],
     proxyNamespace: options.proxyNamespace ?? client.config.namespace,
+    endpointsNamespace: options.target?.split('/')[0] ?? options.proxyNamespace ?? client.config.namespace,
     relistMs: options.relistMs,
     clock,
     random,

@@ -36,6 +36,7 @@ export function createControllerMetrics() {
   const relists = registry.counter('srcip_relists_total', 'Lists taken, by reason.')
   const drift = registry.counter('srcip_relist_drift_total', 'Objects that a list found different from the store.')
   const hosts = registry.gauge('srcip_hosts', 'Names published.')
+  const withheld = registry.gauge('srcip_names_withheld', 'Names that wait before they are written, by reason.')
   const bytes = registry.gauge('srcip_output_bytes', 'Size of the text that holds the names.')
   const writes = registry.counter('srcip_writes_total', 'Writes and their proofs, by result.')
   const foreign = registry.counter('srcip_foreign_rewrites_total', 'Times that another writer took our names out.')
@@ -70,6 +71,7 @@ export function createControllerMetrics() {
   }
   const reconciler = (output: string): ReconcilerObserver => ({
     onHosts: (count) => hosts.set({output}, count),
+    onWithheld: (count) => withheld.set({output, reason: 'no-ready-endpoint'}, count),
     onBytes: (size) => bytes.set({output}, size),
     onWrite: (result) => writes.add({output, result}),
     onForeignRewrite: () => foreign.add({output}),

@@ -47,7 +47,11 @@ export async function serveHealth(
 }
 
 function noteOf(lane: Lane): string {
-  const {state, proofs} = lane.reconciler
+  const {state, proofs, withheld} = lane.reconciler
   const what = 'reason' in state ? `${state.result}: ${state.reason}` : `${state.result}, ${state.names} names`
-  return proofs.verdict === 'none' ? what : `${what}; newest write: ${proofs.verdict}`
+  const waits =
+    withheld.length === 0
+      ? ''
+      : `; ${withheld.length} names wait: no-ready-endpoint (${[...new Set(withheld.map((host) => host.target))].join(', ')})`
+  return proofs.verdict === 'none' ? `${what}${waits}` : `${what}; newest write: ${proofs.verdict}${waits}`
 }

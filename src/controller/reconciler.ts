@@ -4,10 +4,12 @@ import type {HostCollection, HostOptions} from '../hosts/index.ts'
 import {hasStatus, sleep} from '../kube/index.ts'
 import type {Clock, Log} from '../kube/index.ts'
 import {SrcipError} from '../model/errors.ts'
+import type {Host} from '../model/hosts.ts'
 import {ForeignWrites} from './foreign-writer.ts'
 import {guardNames, keyOf} from './names-guard.ts'
 import type {GuardVerdict, Published} from './names-guard.ts'
 import type {Output, OutputPlan, OutputView} from './output.ts'
+import {withholdUnserved} from './proxy-endpoints.ts'
 import {ProofTracker} from './proof-tracker.ts'
 import type {Outcome} from './queue.ts'
 import type {Conditions, EventSinkPort} from './reports.ts'
@@ -15,7 +17,8 @@ import type {Sources} from './sources.ts'
 
 export interface ReconcilerOptions {
   readonly output: Output
-  readonly sources: Pick<Sources, 'hostSources' | 'proxies' | 'complete' | 'lostByList' | 'relist'>
+  readonly sources: Pick<Sources, 'hostSources' | 'proxies' | 'complete' | 'lostByList' | 'relist'> &
+    Partial<Pick<Sources, 'proxyIsReady'>>
   readonly hostOptions: Omit<HostOptions, 'proxies'>
   /** How names come from the sources; default collectHosts. */
   readonly collect?: typeof collectHosts
@@ -37,6 +40,8 @@ export interface ReconcilerOptions {
 export interface ReconcilerObserver {
   onHosts?(count: number): void
   onBytes?(bytes: number): void
+  /** Names that wait for their proxy. */
+  onWithheld?(count: number): void
   onWrite?(
     result: 'written' | 'proved' | 'unconfirmed' | 'reverted' | 'conflict' | 'denied' | 'error' | 'dry-run',
   ): void
@@ -63,6 +68,7 @@ export class Reconciler {
   readonly #blockedCodes = new Set<string>()
   /** Inputs of the last plan that had nothing to write: planning 10,000 names again would only cost. */
   #inStepWith: string | undefined
+  #withheld: readonly Host[] = []
   #denials = 0
   #state: ReconcileState = {result: 'waiting', reason: 'nothing has been reconciled yet'}
 
@@ -114,12 +120,12 @@ export class Reconciler {
     this.#foundAtStart ??= new Set(view.published.map(keyOf))
     if (await this.#takenOut(view)) return {result: 'again', afterMs: this.#foreign.pauseMs}
 
-    let collection = this.#collect()
+    let collection = this.#collect(view)
     let verdict = this.#guard(view, collection, false)
     if (verdict.reason === 'mass-removal') {
       log.info('a list lacks over half of the published names; asking once more', {names: verdict.kept.length})
       await sources.relist(signal)
-      collection = this.#collect()
+      collection = this.#collect(view)
       verdict = this.#guard(view, collection, true)
     }
     this.#remember(collection)
@@ -175,9 +181,23 @@ export class Reconciler {
     return {result: 'done'}
   }
 
-  #collect(): HostCollection {
+  /** Names that wait for a ready endpoint of their proxy. */
+  get withheld(): readonly Host[] {
+    return this.#withheld
+  }
+
+  #collect(view: OutputView): HostCollection {
     const {sources, hostOptions} = this.#options
-    return (this.#options.collect ?? collectHosts)(sources.hostSources(), {...hostOptions, proxies: sources.proxies()})
+    const proxies = sources.proxies()
+    const all = (this.#options.collect ?? collectHosts)(sources.hostSources(), {...hostOptions, proxies})
+    const isReady = sources.proxyIsReady?.bind(sources)
+    if (isReady === undefined) return all
+    const known = new Set(proxies.map((proxy) => proxy.target))
+    const asked = new Map([...new Set(all.hosts.map((host) => host.target))].map((target) => [target, isReady(target)]))
+    const {collection, withheld} = withholdUnserved(all, view.published, (target) => asked.get(target), known)
+    this.#withheld = withheld
+    this.#sayWithheld(view)
+    return collection
   }
 
   #guard(view: OutputView, collection: HostCollection, confirmed: boolean): GuardVerdict {
@@ -193,6 +213,21 @@ export class Reconciler {
         const known = this.#lastSources.get(keyOf(entry))
         return known !== undefined && !known.some((source) => sources.lostByList(source))
       },
+    })
+  }
+
+  #sayWithheld(view: OutputView): void {
+    const {conditions, observer, output} = this.#options
+    const count = this.#withheld.length
+    observer?.onWithheld?.(count)
+    if (count === 0)
+      return conditions.clear('no-ready-endpoint', `${output.name}: no name waits for its proxy any more`)
+    const targets = [...new Set(this.#withheld.map((host) => host.target))]
+    conditions.raise('no-ready-endpoint', {
+      reason: 'NoReadyEndpoint',
+      note: `${count} names wait: no-ready-endpoint, ${targets.join(', ')} ${targets.length === 1 ? 'has' : 'have'} none yet`,
+      regarding: view.object,
+      fields: {names: this.#withheld.slice(0, 20).map((host) => host.name)},
     })
   }
 

@@ -19,6 +19,7 @@ export type EventReason =
   | 'MarkersDamaged'
   | 'ForeignWriter'
   | 'NamesRefused'
+  | 'NoReadyEndpoint'
   | 'Drift'
 
 export interface EventSinkPort {

@@ -11,11 +11,13 @@ import type {
   SourceStatus,
   StoreChange,
 } from '../kube/index.ts'
+import {projectSlice} from './proxy-endpoints.ts'
+import type {SliceSource} from './proxy-endpoints.ts'
 import {sourceKinds, sourceNames} from './source-kinds.ts'
 import type {SourceKind, SourceKinds, SourceName, SourceObjects} from './source-kinds.ts'
 
-/** A source as health and metrics see it: the kinds of names, and `proxies` for the proxy Services. */
-export type WatchedName = SourceName | 'proxies'
+/** A source as health and metrics see it: the kinds of names, `proxies` for the proxy Services, `endpoints` for what stands behind them. */
+export type WatchedName = SourceName | 'proxies' | 'endpoints'
 
 export interface SourcesOptions {
   readonly client: KubeClient
@@ -25,6 +27,8 @@ export interface SourcesOptions {
   /** Proxies that the caller has settled; undefined: Services with our label in `proxyNamespace` are watched. */
   readonly proxies: readonly ProxyService[] | undefined
   readonly proxyNamespace: string
+  /** Where their EndpointSlices are watched; undefined: nobody asks for readiness. */
+  readonly endpointsNamespace?: string
   readonly relistMs: number
   readonly clock: Clock
   readonly random: () => number
@@ -46,6 +50,8 @@ export class Sources {
   readonly #options: SourcesOptions
   /** Objects (`ingress/demo/web`) that a list no longer held, until they come back. */
   readonly #lostByList = new Set<string>()
+  /** Endpoints were seen, or it is known that they cannot be. */
+  readonly #endpointsSettled = Promise.withResolvers<void>()
 
   constructor(options: SourcesOptions) {
     this.#options = options
@@ -55,6 +61,7 @@ export class Sources {
       if (kind !== undefined && options.families.includes(kind.family)) this.#add(name, kind)
     }
     if (options.proxies === undefined) this.#addProxies()
+    if (options.endpointsNamespace !== undefined) this.#addEndpoints(options.endpointsNamespace)
   }
 
   #add(name: SourceName, kind: SourceKind<SourceObjects[SourceName]>): void {
@@ -73,6 +80,16 @@ export class Sources {
       namespace: this.#options.proxyNamespace,
       labelSelector: 'srcip.dev/component=proxy',
       project: projectProxyService,
+      sourceWord: undefined,
+    })
+  }
+
+  #addEndpoints(namespace: string): void {
+    this.#watch<SliceSource>('endpoints', {
+      resource: resources.endpointSlices,
+      versions: ['v1'],
+      namespace,
+      project: projectSlice,
       sourceWord: undefined,
     })
   }
@@ -104,6 +121,8 @@ export class Sources {
       onChange: (change) => this.#changed(change, what.sourceWord),
       onState: (status) => {
         onState?.(name, status, previous)
+        if (name === 'endpoints' && (status.everSynced || status.state === 'forbidden' || status.state === 'absent'))
+          this.#endpointsSettled.resolve()
         const news = previous === undefined || previous.state !== status.state || !previous.everSynced
         previous = status
         if (news) this.#options.onChange()
@@ -135,7 +154,11 @@ export class Sources {
 
   /** Resolves when every source is seen whole or known to be absent. */
   async waitForSync(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.waitForSync(signal)))
+    await Promise.all(
+      [...this.#reflectors].map(([name, reflector]) =>
+        name === 'endpoints' ? this.#endpointsSettled.promise : reflector.waitForSync(signal),
+      ),
+    )
   }
 
   /** One consistent list of every source that is served. Rejects if one fails. */
@@ -154,7 +177,9 @@ export class Sources {
 
   /** Every source that is not absent has been seen whole in this process. */
   get complete(): boolean {
-    return [...this.#reflectors.values()].every(({status}) => status.state === 'absent' || status.everSynced)
+    return [...this.#reflectors].every(
+      ([name, {status}]) => name === 'endpoints' || status.state === 'absent' || status.everSynced,
+    )
   }
 
   /** Went missing by a list and not before our eyes. */
@@ -164,6 +189,18 @@ export class Sources {
 
   proxies(): readonly ProxyService[] {
     return this.#options.proxies ?? this.#values<ProxyService>('proxies')
+  }
+
+  /**
+   * Whether a proxy Service has a ready endpoint; undefined where that is not known: its namespace is not watched, or may not be.
+   * Not seen yet is no: a start must not publish names that nobody serves.
+   */
+  proxyIsReady(target: string): boolean | undefined {
+    const reflector = this.#reflectors.get('endpoints')
+    if (reflector === undefined || target.split('/')[0] !== this.#options.endpointsNamespace) return undefined
+    const {everSynced, state} = reflector.status
+    if (!everSynced) return state === 'forbidden' || state === 'absent' ? undefined : false
+    return this.#values<SliceSource>('endpoints').some((slice) => slice.service === target && slice.ready)
   }
 
   hostSources(): HostSources {

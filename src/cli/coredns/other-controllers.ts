@@ -43,7 +43,7 @@ export async function findOtherControllers(client: KubeClient, signal: AbortSign
   const {items} = await client.list(resources.deployments, {signal})
   const found: OtherController[] = []
   for (const {metadata, spec} of items as readonly (KubeObject & {readonly spec?: Record<string, unknown>})[]) {
-    const tool = toolOf((spec?.['template'] ?? {}) as PodTemplate)
+    const tool = toolOf(spec?.['template'] ?? {})
     if (tool === undefined) continue
     const {namespace = 'default', name = ''} = metadata
     const {matchLabels = {}} = (spec?.['selector'] ?? {}) as {matchLabels?: Readonly<Record<string, string>>}

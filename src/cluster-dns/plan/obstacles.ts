@@ -87,3 +87,15 @@ export function sizeRefusal(state: DnsState, plan: EditPlan, keys: readonly OwnI
   }
   return undefined
 }
+
+/** Lines of the other tool go in the same write, so a name that cannot be taken over would be lost: all of them or none. */
+export function adoptRefusal(refused: readonly CorednsRefusal[]): TextRefusal | undefined {
+  const [first] = refused
+  if (first === undefined) return undefined
+  const others = refused.length === 1 ? '' : ` (and ${refused.length - 1} more)`
+  return {
+    code: 'AdoptIncomplete',
+    reason: `${first.name} would be lost${others}: ${first.reason} [${first.code}]`,
+    remedy: `${first.remedy}; or let it go: --exclude ${first.name}`,
+  }
+}

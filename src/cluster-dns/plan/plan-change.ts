@@ -17,7 +17,7 @@ import {editorHooks} from './editor-hooks.ts'
 import {explainImports, foundKeys, ownImportKeys, type OwnImportKey} from './import-keys.ts'
 import {nodeCacheRoutes} from './node-cache.ts'
 import {noteLines} from './notes.ts'
-import {otherToolsOf, ownerRefusal, sizeRefusal, reloadRefusal, type TextRefusal} from './obstacles.ts'
+import {adoptRefusal, otherToolsOf, ownerRefusal, sizeRefusal, reloadRefusal, type TextRefusal} from './obstacles.ts'
 import {probesFor} from './probes.ts'
 import {conflictCodes, type RefusalCode} from './refusals.ts'
 import type {CorednsPlanRequest, PlanHost} from './request.ts'
@@ -216,7 +216,8 @@ function textObstacle(context: Context, plan: EditPlan, placed: readonly Coredns
       ...line,
     }
   }
-  const incomplete = adoptRefusal(context, plan, placed)
+  const all = [...context.sorted.refused, ...placed, ...plan.refused.map((host) => refusalOf(host, state))]
+  const incomplete = (request.adopt ?? []).length === 0 ? undefined : adoptRefusal(all)
   if (incomplete !== undefined) return incomplete
   if (placed.length > 0 && plan.taken.length === 0) return undefined
   return (
@@ -226,24 +227,6 @@ function textObstacle(context: Context, plan: EditPlan, placed: readonly Coredns
     reloadRefusal(state, plan, request.restartCoredns === true) ??
     sizeRefusal(state, plan, context.keys)
   )
-}
-
-/** Lines of the other tool go in the same write, so a name that cannot be taken over would be lost: all of them or none. */
-function adoptRefusal(
-  {state, request, sorted}: Context,
-  plan: EditPlan,
-  placed: readonly CorednsRefusal[],
-): TextRefusal | undefined {
-  if ((request.adopt ?? []).length === 0) return undefined
-  const refused = [...sorted.refused, ...placed, ...plan.refused.map((host) => refusalOf(host, state))]
-  const [first] = refused
-  if (first === undefined) return undefined
-  const others = refused.length === 1 ? '' : ` (and ${refused.length - 1} more)`
-  return {
-    code: 'AdoptIncomplete',
-    reason: `${first.name} would be lost${others}: ${first.reason} [${first.code}]`,
-    remedy: `${first.remedy}; or let it go: --exclude ${first.name}`,
-  }
 }
 
 function textName(state: DnsState): string {

@@ -125,7 +125,20 @@ export function clusterObjects(corefile: string): KubeObject[] {
       spec: template.spec,
     })),
     proxyService('srcip-proxy'),
+    proxySlice('srcip-proxy'),
   ]
+}
+
+/** What the endpoint controller would write for a proxy Service with one pod. */
+export function proxySlice(name: string, ready = true): KubeObject {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {name: `${name}-1`, namespace: 'srcip', labels: {'kubernetes.io/service-name': name}},
+    addressType: 'IPv4',
+    endpoints: [{addresses: ['192.0.2.80'], conditions: {ready}}],
+    ports: [{name: 'http', port: 8080, protocol: 'TCP'}],
+  }
 }
 
 /** A proxy Service as the chart makes it. */
