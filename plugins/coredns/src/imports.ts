@@ -90,7 +90,7 @@ export class ImportFiles {
     const bytes = this.files.get(clean)
     if (!bytes) return undefined
     const {tokens, problems} = lex(bytes, clean)
-    this.problems.push(...problems)
+    for (const problem of problems) this.problems.push(problem)
     this.lexed.set(clean, tokens)
     return tokens
   }

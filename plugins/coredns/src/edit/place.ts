@@ -82,7 +82,9 @@ function indentIn(
     ...block.directives.filter((one) => !ours.has(one)).map((one) => mainSpan(one)?.start),
     ...imports.filter(({file, block: index}) => file === '' && index === block.index).map(({start}) => start),
   ]
-  const first = Math.min(...(starts.filter((start) => start !== undefined && start >= header.next) as number[]))
+  // A block can hold more directives than a call takes arguments.
+  let first = Infinity
+  for (const start of starts) if (start !== undefined && start >= header.next && start < first) first = start
   const indent = Number.isFinite(first) ? map.indentOf(map.lineAt(first)) : undefined
   return indent ?? `${map.indentOf(header) ?? ''}    `
 }

@@ -166,7 +166,7 @@ function lineNumbers({tokens}: Directive, map: LineMap): number[] {
   const first = tokens[0] as Token
   const own = tokens.filter(({file}) => file === first.file)
   const from = map.numberAt(first.start)
-  const to = map.numberAt(Math.max(...own.map(({end}) => end - 1)))
+  const to = map.numberAt(own.reduce((last, {end}) => Math.max(last, end - 1), 0))
   return Array.from({length: to - from + 1}, (_, index) => from + index)
 }
 

@@ -19,11 +19,17 @@ export function matches(match: NameMatch, name: string): boolean | undefined {
   }
 }
 
+const longestText = 1 << 20
+
 /** In: a replacement with `{0}`…`{N}`, the groups of the match. Out: the text, groups put in one after the other as CoreDNS does. */
 export function expandGroups(replacement: string, groups: readonly string[]): string {
   let text = replacement
-  // Later groups are replaced in what earlier ones put in: a loop on purpose. Names are short, so no growth to fear.
-  for (const [index, group] of groups.entries()) text = text.replaceAll(`{${index}}`, () => group)
+  // Later groups are replaced in what earlier ones put in: a loop on purpose. Groups that hold references can make it grow
+  // without end; what is far too long to be a name stays so.
+  for (const [index, group] of groups.entries()) {
+    if (text.length > longestText) return text
+    text = text.replaceAll(`{${index}}`, () => group)
+  }
   return text
 }
 

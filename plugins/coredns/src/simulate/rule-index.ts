@@ -1,5 +1,5 @@
 import type {RewriteRule} from '../setup/plugins/rewrite-rule.ts'
-import {questionName} from './dns-name.ts'
+import {isDomainName, questionName} from './dns-name.ts'
 import type {Question} from './message.ts'
 import {applyRule, matches} from './rewrite-request.ts'
 import type {RuleTrace} from './trace.ts'
@@ -30,7 +30,7 @@ export class RuleIndex {
   /** Rules whose exact name fits a test, in list order. */
   exactWhere(fits: (name: string) => boolean): readonly RewriteRule[] {
     const found: number[] = []
-    for (const [name, indexes] of this.exact) if (fits(name)) found.push(...indexes)
+    for (const [name, indexes] of this.exact) if (fits(name)) for (const index of indexes) found.push(index)
     return found.sort((one, other) => one - other).flatMap((index) => this.rules[index] ?? [])
   }
 
@@ -48,8 +48,10 @@ export class RuleIndex {
       if (index === undefined || rule === undefined) return traces
       const effect = applyRule(rule, question)
       const after = effect.kind === 'rewrote' ? effect.question : question
-      const stopped = rule.mode === 'stop' || effect.kind === 'unknown'
-      traces.push({index, rule, outcome: effect.kind, before: question, after, stopped})
+      // A rule that makes no name ends the list as a stop does.
+      const illegal = effect.kind === 'rewrote' && !isDomainName(after.name)
+      const stopped = rule.mode === 'stop' || effect.kind === 'unknown' || illegal
+      traces.push({index, rule, outcome: illegal ? 'illegal' : effect.kind, before: question, after, stopped})
       if (stopped) return traces
       question = after
       from = index + 1
@@ -60,8 +62,9 @@ export class RuleIndex {
     const named = this.exact
       .get(questionName(question.name))
       ?.find((index) => index >= from && !this.skips(index, passed))
-    const other = this.others.find((index) => {
-      if (index < from || (named !== undefined && index > named) || this.skips(index, passed)) return false
+    // The rules before `from` are behind us: thousands of them are not looked at again for each that follows.
+    const other = this.others.slice(firstFrom(this.others, from)).find((index) => {
+      if ((named !== undefined && index > named) || this.skips(index, passed)) return false
       const rule = this.rules[index]
       return rule !== undefined && meets(rule, question)
     })
@@ -72,6 +75,18 @@ export class RuleIndex {
     const rule = this.rules[index]
     return rule === undefined || passed(rule)
   }
+}
+
+/** In: numbers in rising order. Out: where those from `least` on begin. */
+function firstFrom(sorted: readonly number[], least: number): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] as number) < least) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Whether a rule has a part in a question; cheaper than to apply it. */

@@ -10,17 +10,24 @@ export interface Shadow {
   readonly name: string
 }
 
+/** Pairs of rules that are compared at most: thousands of exact rules beside thousands of patterns would take minutes. */
+const mostPairs = 2_000_000
+
 /**
  * In: the rules of a block in list order. Out: which rule shadows which. Exact rules are followed by their name; two
  * rules of the same match type and text are the same names; an exact rule before a wider one takes one name of it.
+ * Of a list with more than two million pairs to compare only the first are told.
  */
 export function shadowsOf(rules: readonly RewriteRule[]): Shadow[] {
   const found: Shadow[] = []
   const wide: RewriteRule[] = []
   const exact = new Map<string, RewriteRule>()
+  let pairs = 0
   for (const later of rules) {
+    pairs += later.field === 'name' ? wide.length + (later.match.type === 'exact' ? 0 : exact.size) : 0
+    if (pairs > mostPairs) break
     if (later.field === 'name') {
-      found.push(...shadowsOn(later, wide, exact))
+      for (const shadow of shadowsOn(later, wide, exact)) found.push(shadow)
       if (later.match.type === 'exact') {
         if (!exact.has(later.match.from)) exact.set(later.match.from, later)
         continue

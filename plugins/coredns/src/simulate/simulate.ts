@@ -115,7 +115,12 @@ interface Asked {
 /** How deep the server's questions to itself are followed: more than names can grow, label by label. */
 const deepest = 140
 
-function ask(asked: Asked, question: Question, forced?: CompiledBlock): Simulation {
+/** Questions to itself of one query that are followed: a template with several CNAMEs asks more at every step. */
+const mostLookups = 500
+
+type Choice = ReturnType<typeof chooseBlock>
+
+function ask(asked: Asked, question: Question, forced?: {block: CompiledBlock; choice: Choice}): Simulation {
   const {server, listener, query} = asked
   const facts = {
     name: questionName(question.name),
@@ -126,11 +131,11 @@ function ask(asked: Asked, question: Question, forced?: CompiledBlock): Simulati
     server_ip: query.listener?.address ?? (listener.address === '' ? undefined : listener.address),
     server_port: listener.port,
   }
-  const choice = chooseBlock(server, listener, facts)
-  const block = forced ?? choice.taken
+  const choice = forced?.choice ?? chooseBlock(server, listener, facts)
+  const block = forced?.block ?? choice.taken
   const request: Request = {question, edns: query.edns ?? false}
   const base = {question, listener, zones: choice.steps}
-  const alternatives = forced === undefined ? alternativesOf(asked, question, choice.maybe) : []
+  const alternatives = forced === undefined ? alternativesOf(asked, question, choice) : []
   const chaos = server.blocks.some((other) =>
     other.steps.some(({plugin}) => plugin === 'chaos' || plugin === 'forward'),
   )
@@ -145,7 +150,7 @@ function ask(asked: Asked, question: Question, forced?: CompiledBlock): Simulati
     return {...base, block: null, rules: [], seen: null, owner: null, reply, notes, alternatives}
   }
   const replies: DnsMessage[] = []
-  const log: Log = {notes: [], rules: [], claim: undefined}
+  const log: Log = {notes: [], rules: [], claim: undefined, lookups: 0}
   const path = [`${question.name.toLowerCase()} ${question.type}`]
   let unknown: string | undefined
   let endless: readonly string[] | undefined
@@ -206,13 +211,9 @@ function lineOf(block: CompiledBlock): number {
   return block.block.keyTokens[0]?.line ?? 0
 }
 
-function alternativesOf(
-  asked: Asked,
-  question: Question,
-  maybe: readonly CompiledBlock[],
-): (Simulation & {when: string})[] {
-  return maybe.map((block) => ({
-    ...ask(asked, question, block),
+function alternativesOf(asked: Asked, question: Question, choice: Choice): (Simulation & {when: string})[] {
+  return choice.maybe.map((block) => ({
+    ...ask(asked, question, {block, choice}),
     when: `the view ${block.view?.name ?? ''} of line ${lineOf(block)} lets the query in`,
   }))
 }
@@ -221,6 +222,7 @@ interface Log {
   readonly notes: string[]
   rules: readonly RuleTrace[]
   claim: Claim | undefined
+  lookups: number
 }
 
 /** Runs the chain of a block as the server does: what no plugin wrote, the server writes. */
@@ -289,7 +291,9 @@ function lookUp(
   const step = `${question.name.toLowerCase()} ${question.type}`
   const deeper = [...path, step]
   if (path.includes(step)) throw new EndlessLookup(deeper)
-  if (path.length > deepest) throw new AnswerUnknown('the server asks itself too many questions to be followed')
+  log.lookups += 1
+  if (path.length > deepest || log.lookups > mostLookups)
+    throw new AnswerUnknown('the server asks itself too many questions to be followed')
   log.notes.push(`${wanted.because}: the server asks itself for ${question.name} ${question.type}`)
   const {server, listener, query} = asked
   const choice = chooseBlock(server, listener, {

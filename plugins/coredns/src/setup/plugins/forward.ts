@@ -109,7 +109,7 @@ function readOption(dispenser: Dispenser, options: ForwardOptions, context: Setu
   if (!atLeast(context.version, optionSince[option] ?? '0.0.0')) throw unknown()
   switch (option) {
     case 'except':
-      options.except.push(...some(dispenser).flatMap(zonesOfArgument))
+      for (const zone of some(dispenser).flatMap(zonesOfArgument)) options.except.push(zone)
       return
     case 'max_fails':
     case 'max_connect_attempts': {

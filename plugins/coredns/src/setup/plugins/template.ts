@@ -55,7 +55,7 @@ function readStanza(dispenser: Dispenser, context: SetupContext): TemplateStanza
       case 'answer':
       case 'additional':
       case 'authority':
-        texts[option].push(...someArguments(dispenser))
+        for (const text of someArguments(dispenser)) texts[option].push(text)
         break
       case 'rcode':
         if (!dispenser.nextArg()) throw dispenser.argumentError()

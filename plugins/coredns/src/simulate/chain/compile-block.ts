@@ -62,6 +62,9 @@ const transparent = new Set(
 /** Handlers that own zones whose data lies elsewhere. */
 const owners = new Set('auto secondary etcd k8s_external route53 azure clouddns nomad grpc'.split(' '))
 
+/** Each plugin calls the next one; a chain of thousands is nobody's Corefile and would end the stack. */
+const longestChain = 1000
+
 /** In: a parsed file and one of its blocks. Out: the block's chain in the plugin order of that version. Throws SetupError. */
 export function compileBlock(parsed: ParsedCorefile, block: ServerBlock): CompiledBlock {
   const context = contextOf(parsed, block)
@@ -78,9 +81,9 @@ export function compileBlock(parsed: ParsedCorefile, block: ServerBlock): Compil
     if (name === 'view') draft.view = read(readView)
     if (name === 'kubernetes') draft.kubernetes = read(readKubernetes)
     if (name === 'autopath') draft.autopath = read(readAutopath)
-    steps.push(...stepsOf(name, tokens, read, draft))
+    for (const step of stepsOf(name, tokens, read, draft)) steps.push(step)
   }
-  return {...draft, steps}
+  return {...draft, steps: steps.length > longestChain ? [endlessStep(block)] : steps}
 }
 
 function stepsOf(
@@ -168,6 +171,20 @@ function specialStep(plugin: 'local' | 'dns64', place: {readonly line: number; r
       if (!taken) return next(write, request)
       run.claim({plugin, ...place, why: plugin === 'local' ? 'a name of the loopback' : 'type AAAA may be made from A'})
       throw new AnswerUnknown(`${plugin} is not followed for this query`)
+    },
+  }
+}
+
+/** Stands for a chain that is too long to be followed. */
+function endlessStep(block: ServerBlock): Step {
+  const {line = 0, file = ''} = block.keyTokens[0] ?? {}
+  return {
+    plugin: 'chain',
+    line,
+    file,
+    serve: (run) => {
+      run.claim({plugin: 'chain', line, file, why: `more than ${longestChain} plugins, which are not followed`})
+      throw new AnswerUnknown(`a chain of more than ${longestChain} plugins is not followed`)
     },
   }
 }
