@@ -2,7 +2,9 @@ import {readBaseline} from '../cluster-dns/observe.ts'
 import type {PodBaseline} from '../cluster-dns/observe.ts'
 import type {PodAccess} from '../cluster-dns/pod-access.ts'
 import type {Clock} from '../kube/index.ts'
-import type {DnsPod} from '../platforms/dns/locate.ts'
+
+/** A CoreDNS pod as cluster-dns knows it. */
+export type DnsPod = Parameters<typeof readBaseline>[1][number]
 
 /** How long a pod is asked for its counters before a write. */
 const patienceMs = 3000

@@ -35,6 +35,10 @@ export type ApiServer = {
   folder: string
   /** Logs of etcd and of the API server, for a test that failed. */
   logs(): string
+  /** Kills the API server and starts it anew over the same etcd; resolves when it is ready. */
+  restart(): Promise<void>
+  /** Has etcd forget every version before the newest: who asks for an older one gets 410. */
+  compact(): Promise<void>
   /** Ends both processes and removes every file. */
   stop(): Promise<void>
 }
@@ -61,11 +65,13 @@ export async function startApiServer(options: {users?: User[]; arguments?: strin
     return child
   }
   const etcd = start(await requirePart('etcd'), etcdArguments(state.path, '127.0.0.1', etcdPort!, peerPort!))
-  const server = start(await requirePart('kube-apiserver'), [
+  const program = await requirePart('kube-apiserver')
+  const serverArguments = [
     ...apiServerArguments({etcdPort: etcdPort!, port: port!, bind: '127.0.0.1', serving, serviceAccounts}),
     `--token-auth-file=${tokens.file}`,
     ...(options.arguments ?? []),
-  ])
+  ]
+  let server = start(program, serverArguments)
   const url = `https://127.0.0.1:${port}`
   const ca = readFileSync(authority.cert, 'utf8')
   const logs = () => ['etcd', 'kube-apiserver'].map((name) => tail(join(state.path, `${name}.log`))).join('\n')
@@ -86,6 +92,21 @@ export async function startApiServer(options: {users?: User[]; arguments?: strin
     },
     folder: folder(state.path, 'files'),
     logs,
+    async restart() {
+      await end(server)
+      server = start(program, serverArguments)
+      await ready({url, ca, token: tokens.of('admin')}, [etcd, server])
+    },
+    async compact() {
+      const etcdUrl = `http://127.0.0.1:${etcdPort}/v3/kv`
+      const ask = async (path: string, body: object) =>
+        (await fetch(`${etcdUrl}/${path}`, {method: 'POST', body: JSON.stringify(body)})).json() as Promise<{
+          header?: {revision: string}
+        }>
+      const {header} = await ask('range', {key: Buffer.from('none').toString('base64')})
+      if (header === undefined) throw new Error('etcd does not say its revision')
+      await ask('compaction', {revision: header.revision, physical: true})
+    },
     async stop() {
       await Promise.all([end(server), end(etcd)])
       state.release()
