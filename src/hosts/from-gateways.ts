@@ -85,7 +85,7 @@ function addRoute(
     reached.push(...listeners)
     if (listeners.length === 0) for (const name of named) collection.leaveOut(name, reason, source)
   }
-  for (const name of named) addRouteName(collection, route, name, reached, wayTo)
+  for (const name of named) addRouteName(collection, route, name, reached, placed, wayTo)
 }
 
 /** One host of a route (empty: it names none) through every listener that it reaches. */
@@ -94,10 +94,12 @@ function addRouteName(
   route: RouteSource,
   name: string,
   reached: readonly PlacedListener[],
+  placed: readonly PlacedListener[],
   wayTo: (entry: PlacedListener) => Way,
 ): void {
   const source = `${route.kind.toLowerCase()}/${route.namespace}/${route.name}`
   const reasons = new Set<string>()
+  const isolated = new Set<string>()
   let met = false
   let taken = false
   for (const entry of reached) {
@@ -105,6 +107,14 @@ function addRouteName(
     const common = name === '' ? hostname : hostname === undefined ? name : meet(name, hostname)
     if (common === undefined) continue
     met = true
+    const nearer = isolatedBy(common, entry, placed)
+    if (nearer !== undefined) {
+      const {holder, listener} = nearer
+      isolated.add(
+        `listener ${listener.name} of ${holder.kind} ${holder.namespace}/${holder.name} is more specific and takes it`,
+      )
+      continue
+    }
     const way = wayTo(entry)
     if ('reason' in way) {
       reasons.add(way.reason)
@@ -123,6 +133,7 @@ function addRouteName(
   for (const reason of reasons) {
     collection.leaveOut(name, taken ? `part of its traffic does not pass the proxy: ${reason}` : reason, source)
   }
+  if (!taken) for (const reason of isolated) collection.leaveOut(name, reason, source)
   if (!met && reached.length > 0) {
     collection.leaveOut(
       name,
@@ -130,6 +141,41 @@ function addRouteName(
       source,
     )
   }
+}
+
+/**
+ * The listener that gets requests for a name before another one does: same Gateway and port, a more specific hostname that covers the
+ * name (Gateway API 1.2, listener isolation: a route is asked only where it is attached to the most specific listener).
+ */
+function isolatedBy(
+  name: string,
+  entry: PlacedListener,
+  placed: readonly PlacedListener[],
+): PlacedListener | undefined {
+  const {gateway, listener} = entry
+  const read = readName(name)
+  if (!read.ok || specificity(listener.hostname) === Infinity) return undefined
+  const nearer = placed.filter(
+    (other) =>
+      other.gateway === gateway &&
+      other.closed === undefined &&
+      other.listener.port === listener.port &&
+      other.listener.hostname !== undefined &&
+      specificity(other.listener.hostname) > specificity(listener.hostname) &&
+      meet(read.name, other.listener.hostname) === read.name,
+  )
+
+  return nearer.reduce<PlacedListener | undefined>(
+    (best, other) =>
+      best === undefined || specificity(other.listener.hostname) > specificity(best.listener.hostname) ? other : best,
+    undefined,
+  )
+}
+
+/** An exact name before any wildcard, a longer wildcard before a shorter one, any before none. */
+function specificity(hostname: string | undefined): number {
+  if (hostname === undefined) return 0
+  return hostname.startsWith('*') ? hostname.split('.').length : Infinity
 }
 
 /** Intersection of two spellings; one that is no name passes as it is, so that its own reason is reported. */

@@ -61,6 +61,70 @@ describe('intersection of listener and route names', () => {
   })
 })
 
+describe('listener isolation (Gateway API 1.2): only the most specific listener of a port gets a request', () => {
+  const listeners = [
+    listener({name: 'any'}),
+    listener({name: 'wide', hostname: '*.example.org'}),
+    listener({name: 'deep', hostname: '*.b.example.org'}),
+    listener({name: 'one', hostname: 'one.example.org'}),
+    listener({name: 'other-port', port: 8443, hostname: '*.example.org'}),
+  ]
+  const through = (sectionName: string | undefined, hostnames: string[], more = listeners) => {
+    const parent = sectionName === undefined ? edge : [{...edge[0], sectionName}]
+    const found = from([gateway('edge', more), route('HTTPRoute', hostnames, parent)])
+    const ofRoute = found.hosts.filter((host) => host.sources.includes('httproute/demo/r'))
+    return {names: names({...found, hosts: ofRoute}), leftOut: leftOut(found)}
+  }
+
+  test.each([
+    ['any', 'shop.example.com', undefined],
+    ['any', 'shop.example.org', 'wide'],
+    ['any', 'x.b.example.org', 'deep'],
+    ['wide', 'shop.example.org', undefined],
+    ['wide', 'X.b.example.org', 'deep'],
+    ['wide', '*.b.example.org', 'deep'],
+    ['wide', '*.example.org', undefined],
+    ['wide', 'one.example.org', 'one'],
+    ['deep', 'x.b.example.org', undefined],
+    ['one', 'one.example.org', undefined],
+    ['other-port', 'one.example.org', undefined],
+    ['other-port', 'x.b.example.org', undefined],
+  ])('section %s, name %s: taken away by %s', (section, name, nearer) => {
+    const {names: taken, leftOut: left} = through(section, [name])
+    expect(taken.length).toBe(nearer === undefined ? 1 : 0)
+    expect(left).toEqual(
+      nearer === undefined
+        ? []
+        : [`${name.toLowerCase()}: listener ${nearer} of Gateway infra/edge is more specific and takes it`],
+    )
+  })
+
+  test('a route that is attached to both has the name, and nothing is said', () => {
+    expect(through(undefined, ['one.example.org'])).toEqual({names: ['one.example.org'], leftOut: []})
+  })
+
+  test('a listener that is not accepted takes nothing away; neither does one of another Gateway', () => {
+    const closed = {
+      ...(gateway('edge', [
+        listener({name: 'wide', hostname: '*.example.org'}),
+        listener({name: 'one', hostname: 'one.example.org'}),
+      ]) as object),
+      status: {listeners: [{name: 'one', conditions: [{type: 'Accepted', status: 'False'}]}]},
+    }
+    const objects = [
+      closed,
+      gateway('second', [listener({name: 'one', hostname: 'one.example.org'})]),
+      route('HTTPRoute', ['one.example.org'], [{...edge[0], sectionName: 'wide'}]),
+    ]
+    const {hosts} = from(objects)
+    expect(hosts.find(({name}) => name === 'one.example.org')?.sources).toContain('httproute/demo/r')
+  })
+
+  test('a name that is none keeps its own reason', () => {
+    expect(through('any', ['192.0.2.1']).leftOut).toEqual(['192.0.2.1: is an IP address, not a name'])
+  })
+})
+
 describe('attachment', () => {
   const two = gateway('edge', [
     listener({name: 'one', port: 443, hostname: 'one.example.org'}),
