@@ -15,7 +15,7 @@ export function outcomeOf(message: string | undefined, plugins: readonly string[
 }
 
 const malformed = [
-  `lib/*.part${'\\'}`,
+  'lib/*.part\\',
   'lib/*[',
   'lib/*.[',
   'custom/a[',
@@ -24,10 +24,10 @@ const malformed = [
   '*[/a.part',
   String.raw`lib\/a.part`,
   String.raw`*\/a.part`,
-  `lib/${'\\'}`,
-  `missing/a${'\\'}`,
-  `l*/a${'\\'}`,
-  `l?b/a${'\\'}`,
+  'lib/\\',
+  'missing/a\\',
+  'l*/a\\',
+  'l?b/a\\',
   `{$HERE}/*${'/'.repeat(10_000)}`,
 ]
 
@@ -38,10 +38,10 @@ const malformed = [
 export const importPatterns: readonly {readonly pattern: string; readonly outcome: string}[] = [
   ...malformed.map((pattern) => ({pattern, outcome: 'malformed'})),
   ...Object.entries({
-    [`custom/*.part${'\\'}`]: 'empty',
+    'custom/*.part\\': 'empty',
     'custom/*[': 'empty',
-    [`missing/*.part${'\\'}`]: 'empty',
-    [`c*/a${'\\'}`]: 'empty',
+    'missing/*.part\\': 'empty',
+    'c*/a\\': 'empty',
     [String.raw`l\ib/a.part`]: 'a',
     [String.raw`lib/\[x]`]: 'too wild',
     [String.raw`lib/\[.o`]: 'bracket',
