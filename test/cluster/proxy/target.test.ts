@@ -247,57 +247,6 @@ describe('life of the proxy', () => {
     expect(await proxy.metric('srcip_proxy_connections_active', 'port="80"')).toBeLessThan(5)
   })
 
-  test('SIGTERM: not ready at once, open connections go on, exit 0 when the last one ends', async () => {
-    const target = keep(await headerBackend((socket) => socket.on('data', (chunk: Buffer) => socket.write(chunk))))
-    const proxy = keep(
-      await startProxy(
-        [[5000, target.port]],
-        ['--drain-delay', '400ms', '--drain-timeout', '20s', '--probe-interval', '1h'],
-      ),
-    )
-    await ready(proxy)
-    const client = await dial(proxy.ports.get(5000) ?? 0)
-    client.write('one')
-    expect((await nextBytes(client)).toString()).toBe('one')
-    proxy.signal('SIGTERM')
-    await until('draining', async () => (await proxy.ask('/readyz')).body.includes('[-]shutdown draining'))
-    // Connections that are on their way while the Service forgets the pod are served.
-    const late = await dial(proxy.ports.get(5000) ?? 0)
-    late.write('late')
-    expect((await nextBytes(late)).toString()).toBe('late')
-    late.destroy()
-    target.sockets.at(-1)?.destroy()
-    await until('the port is closed', () =>
-      dial(proxy.ports.get(5000) ?? 0).then(
-        (socket) => !socket.destroy(),
-        () => true,
-      ),
-    )
-    client.write('two')
-    expect((await nextBytes(client)).toString()).toBe('two')
-    client.destroy()
-    for (const socket of target.sockets) socket.destroy()
-    expect(await proxy.ended).toBe(0)
-  })
-
-  test.each([['1'], ['2']])('--drain-timeout ends what is left, with %s threads', async (threads) => {
-    const target = keep(await headerBackend((socket) => socket.write('in')))
-    const proxy = keep(
-      await startProxy(
-        [[5000, target.port]],
-        ['--drain-timeout', '300ms', '--workers', threads, '--probe-interval', '1h'],
-      ),
-    )
-    await ready(proxy)
-    const client = await dial(proxy.ports.get(5000) ?? 0)
-    await nextBytes(client)
-    const received = collect(client)
-    proxy.signal('SIGTERM')
-    expect((await received).reset).toBe(true)
-    expect(await proxy.ended).toBe(0)
-    expect(proxy.lines.some((line) => line.includes('--drain-timeout is over: 1 connections are cut'))).toBe(true)
-  })
-
   test('flags also come from the environment; a bad one ends with 2 and names it', async () => {
     const target = keep(await headerBackend((socket) => socket.end('hello')))
     const proxy = keep(
