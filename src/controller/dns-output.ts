@@ -1,5 +1,6 @@
 import {createHash} from 'node:crypto'
 import {makeWrites, undoWrites} from '../cluster-dns/write.ts'
+import type {UndoneWrite} from '../cluster-dns/write.ts'
 import {loadDnsLocation} from '../cluster-dns/load.ts'
 import {planCorednsChange} from '../cluster-dns/plan/plan-change.ts'
 import type {CorednsChange} from '../cluster-dns/plan/plan-change.ts'
@@ -8,15 +9,16 @@ import {createPodAccess} from '../cluster-dns/pod-access.ts'
 import type {PodAccess} from '../cluster-dns/pod-access.ts'
 import {proveChange} from '../cluster-dns/prove.ts'
 import {loadDnsState, stateOfLocation} from '../cluster-dns/state.ts'
-import type {DnsChange, DnsState} from '../cluster-dns/types.ts'
+import type {DnsChange, DnsState, DoneWrite} from '../cluster-dns/types.ts'
 import {resources} from '../kube/index.ts'
 import type {Clock, KubeClient, Log} from '../kube/index.ts'
+import type {PodProof} from '../model/coredns-plan.ts'
 import type {ObjectMeta, ObjectRef} from '../model/kubernetes.ts'
 import type {ConfigMapName} from './config-watch.ts'
 import {keyOf} from './names-guard.ts'
 import type {Published} from './names-guard.ts'
 import type {RunOptions} from './options.ts'
-import type {Output, OutputPlan, OutputView, WrittenOutput} from './output.ts'
+import type {Output, OutputPlan, OutputView, Proof, WrittenOutput} from './output.ts'
 import {PodBaselines} from './pod-baselines.ts'
 import type {DnsPod} from './pod-baselines.ts'
 import {publishedInState, serviceOf} from './published-names.ts'
@@ -38,6 +40,7 @@ export class DnsOutput implements Output {
   readonly name = 'dns'
   readonly #options: DnsOutputOptions
   readonly #baselines: PodBaselines
+  readonly #undone = new WeakMap<WrittenOutput, readonly UndoneWrite[]>()
 
   constructor(options: DnsOutputOptions) {
     this.#options = options
@@ -127,10 +130,10 @@ export class DnsOutput implements Output {
     const {client, clock, options} = this.#options
     const access = accessTo(state, client, options.via)
     const pods = countingPods(state.location?.pods ?? [])
-    const baseline = await this.#baselines.read(access, pods, signal)
-    const done = await makeWrites(client, change.writes, {signal})
-    const writtenAt = clock.now()
-    return {
+    let baseline = await this.#baselines.read(access, pods, signal)
+    let done: readonly DoneWrite[] = await makeWrites(client, change.writes, {signal})
+    let writtenAt = clock.now()
+    const written: WrittenOutput = {
       prove: async (stop) => {
         const {verdict, pods: proofs} = await proveChange({
           access,
@@ -143,24 +146,26 @@ export class DnsOutput implements Output {
           clock,
           signal: stop,
         })
-        return {
-          verdict,
-          details: proofs.map((pod) => ({
-            subject: `pod/${pod.namespace}/${pod.name}`,
-            verdict: pod.verdict,
-            ...(pod.reason === undefined ? {} : {reason: pod.reason}),
-            ...(pod.afterMs === undefined ? {} : {afterMs: pod.afterMs}),
-          })),
-        }
+        return {verdict, details: proofs.map(detailOf)}
       },
       undo: async (stop) => {
         const undone = await undoWrites(client, done, {clock, signal: stop})
+        this.#undone.set(written, undone)
         const failed = undone.find((entry) => !entry.restored)
         return failed === undefined
           ? {restored: true}
           : {restored: false, ...(failed.reason === undefined ? {} : {reason: failed.reason})}
       },
+      renew: async (stop) => {
+        baseline = await this.#baselines.read(access, pods, stop)
+        writtenAt = clock.now()
+      },
+      standsAgain: (later) => {
+        done = standingAgain(done, this.#undone.get(later) ?? [])
+        writtenAt = clock.now()
+      },
     }
+    return written
   }
 
   /** Who else has written the key, the latest first. */
@@ -229,6 +234,30 @@ function configMapsOf(state: DnsState): string[] {
 export function modeOf(writeTo: RunOptions['writeTo']): PlaceMode {
   const [only, ...others] = writeTo.filter((place) => place === 'auto' || place === 'corefile' || place === 'import')
   return only === undefined || others.length > 0 ? 'auto' : only
+}
+
+function detailOf(pod: PodProof): Proof['details'][number] {
+  return {
+    subject: `pod/${pod.namespace}/${pod.name}`,
+    verdict: pod.verdict,
+    ...(pod.reason === undefined ? {} : {reason: pod.reason}),
+    ...(pod.afterMs === undefined ? {} : {afterMs: pod.afterMs}),
+  }
+}
+
+/**
+ * Writes with the versions that the way back of a later one has produced. Only where that left exactly our text: had
+ * somebody edited the key between the two writes, putting back ours would take that edit with it.
+ */
+export function standingAgain(done: readonly DoneWrite[], undone: readonly UndoneWrite[]): readonly DoneWrite[] {
+  const versionOfKey = (write: DoneWrite): string | undefined => {
+    const later = undone.filter(
+      (entry) => entry.write.namespace === write.namespace && entry.write.configMap === write.configMap,
+    )
+    const same = later.find((entry) => entry.write.key === write.key)
+    return same?.restored === true && same.write.before === write.after ? later[0]?.write.resourceVersion : undefined
+  }
+  return done.map((write) => ({...write, resourceVersion: versionOfKey(write) ?? write.resourceVersion}))
 }
 
 function countingPods(pods: readonly DnsPod[]): DnsPod[] {

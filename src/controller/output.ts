@@ -68,4 +68,11 @@ export interface WrittenOutput {
   prove(signal: AbortSignal): Promise<Proof>
   /** Puts back what was there; false with a reason where somebody else has written since. */
   undo(signal: AbortSignal): Promise<{readonly restored: boolean; readonly reason?: string}>
+  /**
+   * Called before a later write is put back, which leaves this one standing: what counts as evidence from now on is what
+   * happens after this moment. Absent where nothing is counted.
+   */
+  renew?(signal: AbortSignal): Promise<void>
+  /** Called when the later write has been put back, so that this one can be put back in its turn. */
+  standsAgain?(later: WrittenOutput): void
 }

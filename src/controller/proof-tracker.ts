@@ -13,7 +13,19 @@ export interface ProofTrackerOptions {
   readonly onVerdict: (verdict: ProofVerdict, fingerprint: string) => void
 }
 
-interface Followed {
+interface What {
+  readonly fingerprint: string
+  readonly regarding: ObjectRef | undefined
+  readonly output: string
+}
+
+/** A write whose proof has not come. */
+interface Open {
+  readonly written: WrittenOutput
+  readonly what: What
+}
+
+interface Followed extends Open {
   readonly controller: AbortController
   readonly task: Promise<void>
 }
@@ -36,19 +48,19 @@ export class ProofTracker {
     return this.#verdict
   }
 
-  follow(
-    written: WrittenOutput,
-    what: {readonly fingerprint: string; readonly regarding: ObjectRef | undefined; readonly output: string},
-  ): void {
+  follow(written: WrittenOutput, what: What): void {
+    // Should the new write be put back, the one before stands again, and nobody has proved it yet.
+    const older = this.#verdict === 'pending' || this.#verdict === 'unconfirmed' ? this.#current : undefined
+    const before: Open | undefined = older === undefined ? undefined : {written: older.written, what: older.what}
     this.#current?.controller.abort(new Error('a newer write has replaced this one'))
     const controller = new AbortController()
     this.#verdict = 'pending'
-    const task = this.#prove(written, what, controller.signal).catch((error: unknown) => {
+    const task = this.#prove({written, what}, before, controller.signal).catch((error: unknown) => {
       if (controller.signal.aborted) return
       this.#options.log.error('the proof of a write could not be followed', {error})
       this.#end('unconfirmed', what.fingerprint)
     })
-    this.#current = {controller, task}
+    this.#current = {written, what, controller, task}
   }
 
   /** Resolves when the proof under way has come to its end. */
@@ -62,11 +74,7 @@ export class ProofTracker {
     await this.#current?.task
   }
 
-  async #prove(
-    written: WrittenOutput,
-    what: {readonly fingerprint: string; readonly regarding: ObjectRef | undefined; readonly output: string},
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #prove({written, what}: Open, before: Open | undefined, signal: AbortSignal): Promise<void> {
     const {log, events, conditions} = this.#options
     const proof = await written.prove(signal)
     const fields = {output: what.output, details: proof.details}
@@ -88,7 +96,9 @@ export class ProofTracker {
       return this.#end('unconfirmed', what.fingerprint)
     }
     // A signal that comes now must not cut the way back: undo has its own limit.
-    const undone = await written.undo(AbortSignal.timeout(60_000))
+    const limit = AbortSignal.timeout(60_000)
+    await before?.written.renew?.(limit).catch(() => undefined)
+    const undone = await written.undo(limit)
     conditions.raise('reverted', {
       reason: 'Reverted',
       note: undone.restored
@@ -98,6 +108,11 @@ export class ProofTracker {
       fields,
     })
     this.#end(undone.restored ? 'reverted' : 'failed', what.fingerprint)
+    if (before === undefined || !undone.restored || signal.aborted) return
+    log.info('the text that stands again was never confirmed, its proof begins anew', {output: what.output})
+    before.written.standsAgain?.(written)
+    this.#verdict = 'pending'
+    await this.#prove(before, undefined, signal)
   }
 
   #end(verdict: ProofVerdict, fingerprint: string): void {

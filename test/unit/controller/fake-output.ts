@@ -15,6 +15,8 @@ export class MemoryOutput implements Output {
   beforeRead: () => void = () => undefined
   proof: () => Promise<Proof> = () => Promise.resolve({verdict: 'done', details: []})
   readonly writes: string[][] = []
+  /** How often a write was told that its evidence begins anew. */
+  renewed = 0
 
   edit(names: readonly Published[]): void {
     this.names = names
@@ -54,9 +56,17 @@ export class MemoryOutput implements Output {
         }
         this.edit(published)
         this.writes.push(published.map(({name}) => name))
-        const mine = this.version
+        let mine = this.version
+        const proof = this.proof
         return Promise.resolve({
-          prove: () => this.proof(),
+          prove: () => proof(),
+          renew: () => {
+            this.renewed++
+            return Promise.resolve()
+          },
+          standsAgain: () => {
+            mine = this.version
+          },
           undo: () => {
             if (this.version !== mine) return Promise.resolve({restored: false, reason: 'was changed'})
             this.edit(before)

@@ -367,4 +367,33 @@ describe('proof', () => {
     expect(rig.reconciler.proofs.verdict).toBe('done')
     expect(rig.counted).toEqual(['written', 'written', 'proved'])
   })
+
+  test('a write that was never confirmed and stands again is proved anew, and put back in its turn', async () => {
+    const rig = setup()
+    rig.add('a.org')
+    await rig.pass()
+    await settle()
+    let asked = 0
+    rig.output.proof = () => {
+      asked++
+      // Replaced before its proof came; when it stands again there is evidence against it, too.
+      return asked === 1 ? new Promise(() => undefined) : Promise.resolve({verdict: 'failed', details: []})
+    }
+    rig.add('b.org')
+    await rig.pass()
+    rig.output.proof = () => Promise.resolve({verdict: 'failed', details: []})
+    rig.add('c.org')
+    await rig.pass()
+    await settle()
+    expect(asked).toBe(2)
+    expect(rig.output.renewed).toBe(1)
+    expect(rig.names()).toEqual(['a.org'])
+    expect(rig.counted.slice(2)).toEqual(['written', 'written', 'reverted', 'reverted'])
+    expect(rig.lines).toContain('the text that stands again was never confirmed, its proof begins anew')
+    // Neither set is tried again.
+    await rig.pass()
+    rig.remove('c.org')
+    await rig.pass()
+    expect(rig.output.writes).toHaveLength(3)
+  })
 })
