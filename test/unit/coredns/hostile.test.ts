@@ -64,6 +64,8 @@ describe('hostile Corefiles', () => {
     expect(plan(bytes(logs)).taken).toHaveLength(1)
     expect(plan(block([`log ${'a '.repeat(200_000)}`])).taken).toHaveLength(1)
     expect(plan(block(['forward a 192.0.2.1 {', `except ${'a '.repeat(200_000)}`, '}'])).taken).toHaveLength(1)
+    const answers = block(['template IN A . {', `answer ${'a '.repeat(200_000)}`, '}'])
+    expect(lint(answers).findings.length).toBeLessThan(100)
     const parsed = parseCorefile(block(['import bad']), {
       files: new Map([['/etc/coredns/bad', new Uint8Array(300_000).fill(0xff)]]),
     })

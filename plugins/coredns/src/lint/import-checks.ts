@@ -3,20 +3,19 @@ import type {Check} from './subject.ts'
 import {found} from './subject.ts'
 
 /** The same snippet (or file) twice in a block: the copies carry the same line numbers and run together. */
-const importedTwice: Check = ({parsed}) =>
-  parsed.imports.flatMap((use, index) => {
+const importedTwice: Check = ({parsed}) => {
+  const places = new Map<string, {first: number; others: boolean}>()
+  return parsed.imports.flatMap((use) => {
     if (use.block < 0) return []
-    const earlier = parsed.imports.findIndex(
-      (other) =>
-        other.block === use.block &&
-        other.resolved === use.resolved &&
-        other.file === use.file &&
-        other.start !== use.start,
-    )
-    if (earlier < 0 || earlier > index) return []
+    const key = JSON.stringify([use.block, use.resolved, use.file])
+    const place = places.get(key)
+    if (place === undefined) places.set(key, {first: use.start, others: false})
+    else place.others ||= place.first !== use.start
+    if (place?.others !== true) return []
     const message = `${use.pattern} is imported into this block before: the copies have the same lines, and the second is read as arguments of the first`
     return [found('CF030', use, message, 'import it once in a block')]
   })
+}
 
 /** A snippet that imports one defined further down: its own following lines have smaller numbers and are swallowed. */
 const laterSnippet: Check = ({parsed}) => {

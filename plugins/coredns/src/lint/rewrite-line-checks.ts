@@ -100,11 +100,14 @@ function patternsOf({words}: Line): Token[] {
 function templatePatterns({parsed}: Subject): Token[] {
   return parsed.blocks.flatMap((block) => {
     const tokens = block.tokens.get('template') ?? []
-    return tokens.filter((token, index) => {
-      for (let at = index - 1; at >= 0 && tokens[at]?.line === token.line; at -= 1) {
-        if (tokens[at]?.text === 'match') return token.text !== '{' && token.text !== '}'
-      }
-      return false
+    let line = -1
+    let behindMatch = false
+    return tokens.filter((token) => {
+      if (token.line !== line) behindMatch = false
+      line = token.line
+      const found = behindMatch && token.text !== '{' && token.text !== '}'
+      behindMatch ||= token.text === 'match'
+      return found
     })
   })
 }
