@@ -5,6 +5,7 @@ import type {ControllerMetrics} from './controller-metrics.ts'
 import {DnsOutput} from './dns-output.ts'
 import {EventRecorder} from './events.ts'
 import {ExternalDnsOutput} from './external-dns-output.ts'
+import {createListTrim} from './heap-trim.ts'
 import {HostsOutput} from './hosts-output.ts'
 import {Lane} from './lane.ts'
 import type {RunOptions} from './options.ts'
@@ -60,6 +61,7 @@ export function assemble(what: {
   const wake = (): void => {
     for (const lane of lanes) lane.mark()
   }
+  const trim = createListTrim()
   const sources = new Sources({
     client,
     families: options.families,
@@ -72,7 +74,16 @@ export function assemble(what: {
     log,
     onChange: wake,
     onState: (name, status, previous) => reportSource(name, status, previous, conditions, log),
-    observer: (name) => metrics.reflector(name),
+    observer: (name) => {
+      const counted = metrics.reflector(name)
+      return {
+        ...counted,
+        onList: (reason) => {
+          counted.onList?.(reason)
+          trim()
+        },
+      }
+    },
   })
   metrics.watchSources(
     () => sources.statuses(),
