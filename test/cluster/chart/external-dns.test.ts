@@ -95,7 +95,9 @@ await describeWithParts('the chart with ExternalDNS', ['helm', ...API_SERVER_PAR
         return listed ?? object?.spec.endpoints?.map(({dnsName}) => dnsName) ?? []
       }
       const argsOf = (of: string) => {
-        const [{args}] = podTemplates(all).find((each) => each.of === of)?.spec['containers'] as [{args: string[]}]
+        const template = podTemplates(all).find((each) => each.of === of)
+        if (template === undefined) throw new Error(`${of} was not rendered`)
+        const [{args}] = template.spec['containers'] as [{args: string[]}]
         return args
       }
 

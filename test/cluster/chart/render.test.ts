@@ -64,7 +64,7 @@ await describeWithParts('the chart, rendered', ['helm', 'helm-3'], (parts) => {
 
   test('alerts ask for metrics and labels that controller and proxy give', async () => {
     const rule = objectsIn(await home.template(valuesFile('several'))).find(({kind}) => kind === 'PrometheusRule')
-    const {groups} = rule?.['spec'] as {groups: {rules: {alert: string; expr: string}[]}[]}
+    const {groups = []} = (rule?.['spec'] ?? {}) as {groups?: {rules: {alert: string; expr: string}[]}[]}
     const alerts = groups.flatMap(({rules}) => rules)
     const proxy = renderMetrics({
       engine: 'node',

@@ -6,7 +6,7 @@ import {readHeader} from '../../../src/proxy/header/decode.ts'
 import {headerRows} from '../../support/proxy-headers.ts'
 import {propertySeed} from '../../support/property-seed.ts'
 import {describeWithParts} from '../bed/suite.ts'
-import {ready, run, sleep, startProxy, until, type RunningProxy} from './processes.ts'
+import {ready, sleep, startProxy, until, type RunningProxy} from './processes.ts'
 import {backend, collect, dial, exchange, headerBackend, nextBytes, type Backend} from './wire.ts'
 
 const closers: (() => Promise<void> | void)[] = []
@@ -156,7 +156,7 @@ describe('hostile clients', () => {
       const port = limited.ports.get(5000) ?? 0
       const storm = await Promise.all(Array.from({length: 500}, () => dial(port).catch(() => undefined)))
       expect(limited.lines.filter((line) => line.includes('EMFILE'))).toEqual([])
-    const {status} = await limited.ask('/livez')
+      const {status} = await limited.ask('/livez')
       expect(status).toBe(200)
       for (const socket of storm) socket?.destroy()
       await idle(limited)
