@@ -5,7 +5,6 @@ import type {ControllerMetrics} from './controller-metrics.ts'
 import {DnsOutput} from './dns-output.ts'
 import {EventRecorder} from './events.ts'
 import {ExternalDnsOutput} from './external-dns-output.ts'
-import {createListTrim} from './heap-trim.ts'
 import {HostsOutput} from './hosts-output.ts'
 import {Lane} from './lane.ts'
 import type {RunOptions} from './options.ts'
@@ -61,7 +60,6 @@ export function assemble(what: {
   const wake = (): void => {
     for (const lane of lanes) lane.mark()
   }
-  const trim = createListTrim()
   const sources = new Sources({
     client,
     families: options.families,
@@ -74,16 +72,7 @@ export function assemble(what: {
     log,
     onChange: wake,
     onState: (name, status, previous) => reportSource(name, status, previous, conditions, log),
-    observer: (name) => {
-      const counted = metrics.reflector(name)
-      return {
-        ...counted,
-        onList: (reason) => {
-          counted.onList?.(reason)
-          trim()
-        },
-      }
-    },
+    observer: (name) => metrics.reflector(name),
   })
   metrics.watchSources(
     () => sources.statuses(),

@@ -27,20 +27,3 @@ export function createHeapTrim(): () => void {
       collect?.({type: 'major', execution: 'sync', flavor: 'last-resort'})
   }
 }
-
-/** Milliseconds after the beginning of a list; by then its objects are read. */
-const afterListMs = 3000
-
-/** The same after a list that no pass follows, because it showed nothing new: its pages are garbage all the same. */
-export function createListTrim(trim: () => void = createHeapTrim()): () => void {
-  let waiting = false
-  return () => {
-    if (waiting) return
-    waiting = true
-    // A process that ends does not wait for it.
-    setTimeout(() => {
-      waiting = false
-      trim()
-    }, afterListMs).unref()
-  }
-}
