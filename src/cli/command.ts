@@ -141,6 +141,10 @@ export abstract class SrcipCommand extends Command {
         return [(view.name?.(document) ?? []).map((line) => `${line}\n`).join('')]
       case 'diff':
         return [view.diff?.(document, options) ?? '']
+      case 'html':
+        return [view.html?.(document) ?? '']
+      case 'junit':
+        return [view.junit?.(document) ?? '']
       default:
         return [view.table(document, options)]
     }

@@ -100,6 +100,16 @@ describe('doctor -f', () => {
     expect(empty.stdout).not.toBe('')
   })
 
+  test('-o html is a page and -o junit a report for CI, with the exit code of the verdicts', async () => {
+    const file = snapshotFile('lb-metallb-l2-cluster')
+    const page = await srcip(['doctor', '-f', file, '-o', 'html'])
+    expect(page.exitCode).toBe(22)
+    expect(page.stdout).toMatch(/^<!doctype html>\n[^]*<h1>Where the client address is lost<\/h1>[^]*<\/html>\n$/)
+    const suite = await srcip(['doctor', '-f', file, '-o', 'junit'])
+    expect(suite.exitCode).toBe(22)
+    expect(suite.stdout).toMatch(/^<\?xml [^]*<failure [^]*<\/testsuites?>\n$/)
+  })
+
   test('half of the rights: what is known is said, and what is missing is named', async () => {
     const {exitCode, stdout} = await srcip(['doctor', '-f', snapshotFile('bad-workloads-refused'), '-o', 'json'])
     const report = JSON.parse(stdout) as Report
@@ -119,7 +129,7 @@ describe('doctor -f', () => {
           : object,
       ),
     }
-    for (const format of ['table', 'wide', 'json', 'name']) {
+    for (const format of ['table', 'wide', 'json', 'name', 'html', 'junit']) {
       const {stdout, stderr} = await srcip(['doctor', '-f', write('hostile.json', hostile), '-o', format])
       expect(stdout + stderr).not.toMatch(/[\u001b\u202e]/)
     }
