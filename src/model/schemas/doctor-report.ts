@@ -54,7 +54,8 @@ const hopSchema = closed({
 const remedySchema = closed({
   id: Type.String({
     pattern: '^[A-Za-z][A-Za-z-]*$',
-    description: 'A stable word for what is to be done, such as externalTrafficPolicy-local; docs/checks.md lists them.',
+    description:
+      'A stable word for what is to be done, such as externalTrafficPolicy-local; docs/checks.md lists them.',
   }),
   kind: Type.Union([Type.Literal('command'), Type.Literal('manifest'), Type.Literal('text')]),
   text: Type.String(),
