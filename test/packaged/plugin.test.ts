@@ -1,5 +1,5 @@
 import {execFile} from 'node:child_process'
-import {chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile} from 'node:fs/promises'
+import {access, chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
@@ -61,12 +61,24 @@ describe('the npm package', () => {
         'README.md',
         'CHANGELOG.md',
         'bin',
+        'charts',
         'dist',
+        'docs',
         'oclif.manifest.json',
         'package.json',
+        'plugin.yaml',
+        'schemas',
       ]),
     )
-    for (const name of ['src', 'test', 'scripts', 'arrows.ts', 'vitest.config.ts']) expect(entries).not.toContain(name)
+    for (const name of ['src', 'plugins', 'test', 'scripts', 'arrows.ts', 'vitest.config.ts'])
+      expect(entries).not.toContain(name)
+  })
+
+  test('every file that its README links to is there', async () => {
+    const readme = await readFile(join(installed, 'README.md'), 'utf8')
+    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path as string)
+    expect(links).not.toEqual([])
+    for (const path of links) await expect(access(join(installed, path)), path).resolves.toBeUndefined()
   })
 
   test('names no path of the machine that built it', async () => {
