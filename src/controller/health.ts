@@ -65,16 +65,30 @@ export interface LivenessInput {
   readonly lastBeat: number
   /** Milliseconds that the present pass has been running. */
   readonly reconcilingMs: number | undefined
+  readonly sources: ReadonlyMap<WatchedName, SourceStatus>
 }
 
-/** Liveness: our own loop moves. Never the API server: restarting us does not bring it back. */
+/** How far a source loop may be behind its own timers. A page of a list has 60 s, discovery a few times 15 s. */
+const overdueMs = 5 * 60_000
+
+/**
+ * Liveness (controller.md 3.8): our own loops move. A source loop in a timed wait, or one that an API server keeps
+ * failing, does move. Never the API server: restarting us does not bring it back. Pure.
+ */
 export function liveness(input: LivenessInput): Check[] {
   const lag = input.now - input.lastBeat
   const pass = input.reconcilingMs ?? 0
+  const stuck = [...input.sources].filter(([, {dueBy}]) => dueBy !== undefined && input.now - dueBy >= overdueMs)
+  const notes = stuck.map(([name, {dueBy = 0}]) => `${name} has stood still for ${seconds(input.now - dueBy)}s`)
   return [
     {name: 'event-loop', ok: lag < 10_000, note: `last beat ${Math.round(lag)} ms ago`},
     {name: 'reconcile', ok: pass < 120_000, note: `running for ${Math.round(pass)} ms`},
+    {name: 'source-loops', ok: stuck.length === 0, note: stuck.length === 0 ? 'all move' : notes.join(', ')},
   ]
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1000)
 }
 
 export interface HealthServerOptions {

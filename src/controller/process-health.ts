@@ -23,7 +23,12 @@ export async function serveHealth(
       clock,
       livez: (lastBeat) => {
         const running = parts.lanes.map((lane) => lane.runningMs ?? 0)
-        return liveness({now: clock.now(), lastBeat, reconcilingMs: Math.max(0, ...running)})
+        return liveness({
+          now: clock.now(),
+          lastBeat,
+          reconcilingMs: Math.max(0, ...running),
+          sources: parts.sources.statuses(),
+        })
       },
       readyz: () =>
         readiness({

@@ -149,7 +149,7 @@ class SourceLoop<T> implements Reflector<T> {
       const initial = this.#course.need !== undefined && this.#course.watchList
       try {
         const wait = await this.#round(initial)
-        if (wait > 0) await sleep(this.#clock, wait, signal)
+        if (wait > 0) await this.#sleep(wait)
       } catch (error) {
         if (signal.aborted) break
         const failure = asFailure(error)
@@ -158,11 +158,13 @@ class SourceLoop<T> implements Reflector<T> {
       }
     }
     this.#periodic.stop()
+    this.#status.ended()
     this.#waiters.wake()
   }
 
   /** One list or watch; returns how long to wait before the next. */
   async #round(initial: boolean): Promise<number> {
+    this.#status.due(0)
     if (this.#course.need !== undefined && !initial) await this.#list(this.#course.need)
     const side = new Map<string, StoredObject<T>>()
     const reason = this.#course.need
@@ -170,6 +172,8 @@ class SourceLoop<T> implements Reflector<T> {
     this.#replace = new AbortController()
     this.#timeoutSeconds = 300 + Math.floor(this.#random() * 301)
     if (!initial) this.#liveSince ??= this.#clock.now()
+    const initialIdle = this.#options.initialIdleMs ?? initialIdleMs
+    this.#status.due(initial ? initialIdle : this.#idleMs())
     const end = await watchRound({
       client: this.#options.client,
       clock: this.#clock,
@@ -180,7 +184,7 @@ class SourceLoop<T> implements Reflector<T> {
       resourceVersion: this.#course.version,
       initial,
       timeoutSeconds: this.#timeoutSeconds,
-      initialIdleMs: this.#options.initialIdleMs ?? initialIdleMs,
+      initialIdleMs: initialIdle,
       idleMs: () => this.#idleMs(),
       signal: this.#stop.signal,
       replace: this.#replace.signal,
@@ -192,13 +196,17 @@ class SourceLoop<T> implements Reflector<T> {
       },
       onBytes: (live) => {
         this.#status.alive()
+        this.#status.due(live ? this.#idleMs() : initialIdle)
         if (!live) return
         this.#idleInARow = 0
         this.#shortInARow = 0
         this.#status.watching()
       },
       onInitial: (event) => this.#collect(side, event),
-      onComplete: (version) => this.#complete(side, version),
+      onComplete: (version) => {
+        this.#complete(side, version)
+        this.#status.due(this.#idleMs())
+      },
       onEvent: (event) => this.#event(event),
     })
     this.#options.observer?.onWatchEnd?.(end)
@@ -240,7 +248,8 @@ class SourceLoop<T> implements Reflector<T> {
     const {client} = this.#options
     const from = reason === 'expired' || reason === 'unavailable' ? this.#course.version : undefined
     try {
-      const list = await fullList(client, this.#resource, this.#options, this.#data, from, this.#stop.signal)
+      const moved = (): void => this.#status.due(0)
+      const list = await fullList(client, this.#resource, this.#options, this.#data, from, this.#stop.signal, moved)
       this.#complete(list.objects, list.resourceVersion)
     } catch (error) {
       if (error instanceof KubeFailure && error.kind !== 'aborted') this.#status.listFailed(error)
@@ -374,6 +383,7 @@ class SourceLoop<T> implements Reflector<T> {
   }
 
   async #sleep(ms: number): Promise<void> {
+    this.#status.due(ms)
     await sleep(this.#clock, ms, this.#stop.signal)
   }
 }

@@ -28,6 +28,17 @@ export class StatusKeeper {
     this.#status = {...this.#status, lastSeen: this.#clock.now()}
   }
 
+  /** The loop has moved, and its own timers move it again within this many milliseconds. */
+  due(withinMs: number): void {
+    this.#status = {...this.#status, dueBy: this.#clock.now() + withinMs}
+  }
+
+  /** The loop has ended as it should. */
+  ended(): void {
+    const {dueBy: _dueBy, ...rest} = this.#status
+    this.#status = rest
+  }
+
   /** A complete list has come (or its like). */
   listed(): void {
     const {listFailure: _listFailure, listFailingSince: _since, ...rest} = this.#status

@@ -24,6 +24,12 @@ export interface SourceStatus {
   readonly since: number
   /** Monotonic milliseconds of the last sign of life: a list, an event, a bookmark or a byte of the watch. */
   readonly lastSeen: number
+  /**
+   * Monotonic milliseconds by which the loop moves by its own timers at the latest (the end of a wait, the idle limit of
+   * a watch, now for a request under way); absent while no loop runs. Whatever the API server does, it is never passed
+   * by more than the time limit of one request, unless the loop is stuck.
+   */
+  readonly dueBy?: number
   /** Monotonic milliseconds of the last complete list. */
   readonly lastList?: number
   /** Why lists fail now, and since when (monotonic milliseconds), whatever the watch does meanwhile. */

@@ -59,9 +59,31 @@ describe('readiness', () => {
   })
 })
 
-test('liveness looks at our own loop only', () => {
-  expect(liveness({now: 9000, lastBeat: 0, reconcilingMs: 119_999}).map((check) => check.ok)).toEqual([true, true])
-  expect(liveness({now: 10_000, lastBeat: 0, reconcilingMs: 120_000}).map((check) => check.ok)).toEqual([false, false])
+describe('liveness', () => {
+  test('looks at our own loop and pass', () => {
+    const verdicts = (now: number, reconcilingMs: number) =>
+      liveness({now, lastBeat: 0, reconcilingMs, sources: new Map()}).map((check) => check.ok)
+    expect(verdicts(9000, 119_999)).toEqual([true, true, true])
+    expect(verdicts(10_000, 120_000)).toEqual([false, false, true])
+  })
+
+  test('names a source loop that is five minutes behind its own timers; its state is no matter', () => {
+    const at = (now: number) =>
+      liveness({
+        now,
+        lastBeat: now,
+        reconcilingMs: undefined,
+        sources: new Map([
+          ['ingresses', status({dueBy: 1000})],
+          // Waits for its right, as it should.
+          ['httproutes', status({state: 'forbidden', everSynced: false, dueBy: 290_000})],
+          // Stopped, or not yet started.
+          ['tlsroutes', status({state: 'stale', since: -1e9, lastSeen: -1e9})],
+        ]),
+      }).at(-1)
+    expect(at(300_999)).toEqual({name: 'source-loops', ok: true, note: 'all move'})
+    expect(at(301_000)).toEqual({name: 'source-loops', ok: false, note: 'ingresses has stood still for 300s'})
+  })
 })
 
 test('the server answers probes and metrics and nothing else', async () => {
