@@ -17,7 +17,7 @@ import {ThreadsEngine} from './engines/threads.ts'
 import type {ProxyOptions} from './options.ts'
 import {instanceLength} from './target/probe-bytes.ts'
 import {probe} from './target/probe.ts'
-import {Target} from './target/target.ts'
+import {at, Target} from './target/target.ts'
 
 export interface SuperviseOptions {
   readonly log: Log
@@ -93,7 +93,7 @@ export async function superviseProxy(
     for (const warning of [...warnings, ...warningsAbout(options)]) log('warning', `warning: ${warning}`)
     log(
       'listening',
-      `${engine.name} engine: ${options.ports.map((spec) => `port ${spec.service} on ${options.listenAddress}:${spec.listen}`).join(', ')}${healthAddress ? `, health on ${healthAddress.host}:${healthPort}` : ''}`,
+      `${engine.name} engine: ${options.ports.map((spec) => `port ${spec.service} on ${at(options.listenAddress, spec.listen)}`).join(', ')}${healthAddress && healthPort !== undefined ? `, health on ${at(healthAddress.host, healthPort)}` : ''}`,
     )
     void known
     await aborted(signal)

@@ -18,7 +18,7 @@ export default class MirrorCopy extends SrcipCommand {
   static override description =
     'Blobs go first, then manifests, then what is attached, and the tag last: a reader never sees half an image. What the target holds is asked of the target, so the same command again goes on where it stopped and uploads nothing that is there. A tag that names another digest is refused (33) without --move-tags. --dry-run=server asks the target by HEAD and shows the bytes to move; client contacts nothing.'
   static override examples = [
-    '<%= config.bin %> <%= command.id %> ghcr.io/acme/app:1.0 --to mirror.example.org/acme',
+    '<%= config.bin %> <%= command.id %> ghcr.io/acme/app:1.0 --to mirror.example.org',
     '<%= config.bin %> <%= command.id %> --plan-file mirror.lock.yaml --to mirror.example.org',
   ]
   static override strict = false

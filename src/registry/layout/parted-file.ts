@@ -166,7 +166,13 @@ export async function findParts(path: string): Promise<ArchivePart[]> {
     const file = join(dirname(plain), name)
     parts.push({file, size: (await stat(file)).size})
   }
-  if (parts.length === 0) throw new SrcipError('Usage', `${path} is not there`, {object: path})
+  if (parts.length === 0)
+    throw new SrcipError('Usage', `${path} is not there`, {
+      object: path,
+      hints: [
+        'an archive is a folder, FILE.tar or its first part FILE.tar.000; kubectl srcip mirror export writes one',
+      ],
+    })
   return parts
 }
 

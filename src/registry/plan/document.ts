@@ -66,6 +66,7 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     throw new SrcipError('Usage', `${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`, {
       object: path,
+      hints: ['write one with: kubectl srcip mirror plan --output-file FILE'],
       cause: error,
     })
   }
