@@ -45,7 +45,7 @@ function host(diagnosis: Diagnosis): Draft[] {
         advice(
           'addon-off',
           2,
-          'kubectl srcip disable --platform cozystack --plan',
+          'kubectl delete packages.cozystack.io cozystack.ouroboros, then kubectl srcip coredns clean --owner ouroboros where lines of it are left',
           'listing it in disabledPackages uninstalls nothing',
         ),
       ],

@@ -133,7 +133,7 @@ function proxyAndDns(way: JudgedWay): Remedy[] {
   const dns = advice(
     'proxy-dns',
     3,
-    'an in-cluster proxy that adds the header, and cluster DNS that leads to it: kubectl srcip enable --only hairpin --plan',
+    'an in-cluster proxy that adds the header, and cluster DNS that leads to it: helm install srcip charts/srcip -n srcip --create-namespace -f values.yaml starts both',
     'works with any balancer',
   )
   if (!cluster.dns.bypassed) return [dns, second]

@@ -210,7 +210,7 @@ export function proxy(facts: WayFacts): Remedy {
   return advice(
     'proxy-protocol',
     2,
-    `switch PROXY on at ${balancer(facts)} (${switchText(facts)}) and at ${row?.title ?? 'the receiver'}${row === undefined ? '' : ` (${row.enable})`}: kubectl srcip enable --plan`,
+    `switch PROXY on at ${balancer(facts)} (${switchText(facts)}) and at ${row?.title ?? 'the receiver'}${row === undefined ? '' : ` (${row.enable})`}; kubectl srcip doctor --for enable tells first what that breaks`,
     'a header carries the address past every translation',
   )
 }
@@ -267,7 +267,7 @@ function outerProxy(): Remedy {
   return advice(
     'outer-proxy',
     3,
-    'a proxy in front that sends PROXY (kubectl srcip lb render writes its configuration), and the receiver switched on',
+    'a proxy in front that sends PROXY (HAProxy with send-proxy-v2, nginx stream with proxy_protocol on), and the receiver switched on',
     'where no policy can keep the address',
   )
 }
