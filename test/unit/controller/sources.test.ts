@@ -201,3 +201,21 @@ test('a source that is forbidden is said once, with the cause, and once when it 
   expect(events).toEqual([`SourceForbidden: ${note}`])
   expect(lines).toEqual([note, 'source httproutes is synced again'])
 })
+
+test('a kind that the cluster does not serve is one line, no event and no warning; one that goes is a warning (B32)', () => {
+  const said: string[] = []
+  const note =
+    (level: string) =>
+    (line: string): void =>
+      void said.push(`${level} ${line}`)
+  const log = {debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error')}
+  const conditions = new Conditions(log, {emit: ({reason}) => void said.push(`event ${reason}`)})
+  const never: SourceStatus = {state: 'syncing', everSynced: false, since: 0, lastSeen: 0}
+  const absent: SourceStatus = {...never, state: 'absent'}
+  reportSource('httproutes', absent, never, conditions, log)
+  reportSource('httproutes', absent, absent, conditions, log)
+  expect(said.splice(0)).toEqual(['info source httproutes is not served by this cluster'])
+  const seen: SourceStatus = {...never, state: 'synced', everSynced: true}
+  reportSource('httproutes', {...seen, state: 'absent'}, seen, conditions, log)
+  expect(said).toEqual(['warn source httproutes is not served any more; its names go'])
+})
