@@ -56,7 +56,7 @@ const lease = {text: 'lease/kube-system/srcip-dns'}
 /** Runs the workflow over ports that write down what they were asked for. `looks` are what `find` gives, the last for ever. */
 async function run(
   looks: Traces[],
-  setting: {options?: Partial<CleanupOptions>; dns?: CorednsResult; taken?: boolean} = {},
+  setting: {options?: Partial<CleanupOptions>; dns?: CorednsResult; taken?: boolean; asleep?: () => void} = {},
 ) {
   const calls: string[] = []
   const ports: CleanupPorts = {
@@ -71,7 +71,11 @@ async function run(
       calls.push(dryRun === 'server' ? 'dns dry' : 'dns'),
       setting.dns ?? dnsResult('proved')
     ),
-    sleep: async (ms) => void calls.push(`sleep ${ms}`),
+    sleep: async (ms, signal) => {
+      calls.push(`sleep ${ms}`)
+      setting.asleep?.()
+      signal.throwIfAborted()
+    },
     remove: async ({text}, dryRun) => {
       calls.push(`remove ${text}${dryRun === 'server' ? ' dry' : ''}`)
       return {object: text, state: dryRun === 'server' ? 'planned' : 'deleted'}
@@ -245,6 +249,27 @@ describe('cleanup', () => {
     const reason = new SrcipError('Interrupted', 'SIGTERM', {exitCode: 143})
     const {error} = await run([lines], {options: {signal: AbortSignal.abort(reason), approve: async () => false}})
     expect(error).toBe(reason)
+  })
+
+  it('interrupted while caches settle: the proxies stay, and the next run settles anew before they go (B57)', async () => {
+    const reason = new SrcipError('Interrupted', 'SIGINT', {exitCode: 130})
+    const end = new AbortController()
+    const first = await run([{...lines, objects: [proxy]}], {
+      options: {signal: end.signal},
+      asleep: () => end.abort(reason),
+    })
+    expect(first.error).toBe(reason)
+    expect(first.calls).toEqual(['find', 'lock 0', 'ask', 'dns', 'sleep 30000', 'release'])
+    const second = await run([{...empty, objects: [proxy], lease}, empty], {dns: dnsResult('already-so')})
+    expect(second.report).toMatchObject({outcome: 'clean', exitCode: 0})
+    expect(second.calls.slice(3)).toEqual([
+      'dns',
+      'sleep 30000',
+      'remove deployment/srcip/srcip-proxy',
+      'release',
+      'remove lease',
+      'find',
+    ])
   })
 })
 
