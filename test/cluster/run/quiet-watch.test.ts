@@ -79,6 +79,15 @@ describe('a watch that goes quiet', () => {
       for (const {mode, run, open} of rigs) {
         expect(open.most, mode).toBeLessThanOrEqual(2)
         expect(run.child.exitCode, mode).toBeNull()
+        // The other modes end their watches by themselves.
+        if (mode === 'silent' || mode === 'half-open')
+          expect((await run.said('quiet watch was replaced')).msg, mode).toContain('ingresses')
+        // Kinds that this cluster does not have (B32): off, said once, no complaint.
+        await run.said('source httproutes is not served by this cluster', 60_000)
+        expect(
+          run.lines.filter(({msg}) => msg.includes('httproutes')).map(({level}) => level),
+          mode,
+        ).toEqual(['info'])
       }
     },
   )
@@ -120,6 +129,9 @@ describe('a watch that goes quiet', () => {
         .poll(readyz, {timeout: 60_000})
         .toMatch(/^503 [^]*\[-\]source ingresses failed: .*no complete list for \d+s/)
       expect(Date.now() - brokenAt).toBeGreaterThan(4000)
+      // An API server that fails is no reason to be started again.
+      const livez = await fetch('http://127.0.0.1:38081/livez?verbose')
+      expect(`${livez.status} ${await livez.text()}`).toMatch(/^200 [^]*\[\+\]source-loops ok: all move/)
       expect(cluster.names()).toEqual(['one.example.org'])
       broken = false
       await expect.poll(readyz, {timeout: 60_000}).toBe('200 ok')
