@@ -9,6 +9,7 @@ import {
   type Bed,
   type KubeObject,
 } from './bed/index.ts'
+import {proxySlice} from './run/light-cluster.ts'
 
 const corednsMap = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'coredns', namespace: 'kube-system'}}
 const proxyAddress = '10.96.5.5'
@@ -220,6 +221,8 @@ await describeWithParts('coredns apply and clean on a real cluster', BED_PARTS, 
     const bed = current()
     // a hand edit that parses everywhere and that only a running CoreDNS can refuse: the file is not there
     const broken = original.replace('forward . /etc/resolv.conf {', 'forward . /etc/coredns/upstream.conf {')
+    // No pod stands behind the proxy's Service here; run waits with names until one is ready.
+    await bed.create(proxySlice('srcip-proxy'))
     await bed.api.patch(corednsMap, {data: {Corefile: broken}})
     await until('CoreDNS refuses the hand edit', 30, async () =>
       (await bed.podLog(`kube-system/${dnsPodNames(bed)[0]}`)).includes('reload failed'),
@@ -243,14 +246,16 @@ await describeWithParts('coredns apply and clean on a real cluster', BED_PARTS, 
     )
     const argv = ['run', '--once', '--target', 'srcip/srcip-proxy', '--host', 'shop.example.org', '--via', 'api']
     const {code, stderr} = await bed.cli(['kubectl', 'srcip', ...argv, '--health-address', '127.0.0.1:0'])
+    const left = await corefileOf(bed)
+    // Before anything is expected: the tests that follow need a CoreDNS that takes its text.
+    await settle(bed, original)
     const lines = stderr
       .split('\n')
       .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as {msg: string}] : []))
     expect(lines.map((line) => line.msg)).toContainEqual(expect.stringMatching(/the previous text is back/))
     expect(stderr).toMatch(/its log says: .*reload|coredns_reload_failed_total rose/i)
     expect(code).toBe(22)
-    expect(await corefileOf(bed)).toBe(broken)
-    await settle(bed, original)
+    expect(left).toBe(broken)
   })
 
   test('a pod that answers DNS but never the new answer is evidence: put back, 22', async () => {
