@@ -149,6 +149,47 @@ await describeWith('a Cozystack release', ['registry-3', 'registry-2.8', 'helm']
     expect(again.stdout).toBe('')
   })
 
+  test('values says what Helm makes of it in every mode, and ends with 22 where an image is not the mirror’s', async () => {
+    const values = (chart: string, more: readonly string[] = []) =>
+      mirror(
+        [
+          'values',
+          ...more,
+          '--plan-file',
+          lock(),
+          '--to',
+          `${target.host}/site`,
+          '--layout',
+          'host-prefix',
+          '-o',
+          'json',
+        ],
+        [],
+        {HELM_BIN: chart},
+      )
+    const good = await values(parts.helm, ['--cozystack', at('release')])
+    expect(good).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/rendered by helm in \d+ modes, hooks included/),
+    })
+    const without = await values('/nonexistent/helm', ['--cozystack', at('release')])
+    expect(without).toMatchObject({exitCode: 0, stderr: expect.stringContaining('not rendered (helm is not on PATH)')})
+    // A template that writes one image out, in one mode only: no value moves it.
+    cpSync(at(`release/${folder}/charts/ouroboros`), at('stubborn'), {recursive: true})
+    writeFileSync(
+      at('stubborn/templates/extra.yaml'),
+      '{{ if eq .Values.controller.mode "coredns-import" }}\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n    - name: a\n      image: {{ printf "%s/%s" "docker.io" "library/busybox:1" }}\n{{ end }}\n',
+    )
+    writeFileSync(at('tagged.yaml'), `image: {tag: "0.8.1@${main.digest}"}\n`)
+    const stubborn = await values(parts.helm, ['-f', at('stubborn'), '--values', at('tagged.yaml')])
+    expect(stubborn).toMatchObject({exitCode: 22})
+    expect(JSON.parse(stubborn.stdout)).toMatchObject({
+      warnings: expect.arrayContaining([
+        "helm renders docker.io/library/busybox:1 (controller.mode=coredns-import), which is not the mirror's",
+      ]),
+    })
+  })
+
   test('a chart that is not in the checkout is read from its registry, by the digest of the Makefile', async () => {
     rmSync(at(`release/${folder}/charts`), {recursive: true})
     const planned = await mirror(
