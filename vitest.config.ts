@@ -14,7 +14,7 @@ export default defineConfig({
     setupFiles: ['test/support/fixed-seed.ts'],
     disableConsoleIntercept: true,
     pool: 'forks',
-    reporters: ['default'],
+    reporters: ['default', './test/support/second-tries.ts'],
     projects: [
       {extends: true, test: {name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000}},
       {extends: true, test: {name: 'command', include: ['test/command/**/*.test.ts'], testTimeout: 60_000}},
@@ -25,6 +25,8 @@ export default defineConfig({
           include: ['test/cluster/**/*.test.ts'],
           testTimeout: 5 * minutes,
           hookTimeout: 5 * minutes,
+          // Real processes on a busy machine: one more try, and the report names who needed it.
+          retry: 1,
           fileParallelism: false,
         },
       },
