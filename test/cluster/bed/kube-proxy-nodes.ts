@@ -2,6 +2,7 @@ import {openSync} from 'node:fs'
 import {join} from 'node:path'
 import {startActor, type Actor} from './actor.ts'
 import {startControlPlane, type ControlPlane} from './control-plane.ts'
+import {NODE_NAME} from './kubelet.ts'
 import {startNamespaces, type Inside, type Namespaces} from './namespaces.ts'
 import type {KubeObject} from './objects.ts'
 import {requirePart} from './parts.ts'
@@ -42,6 +43,7 @@ export interface KubeProxyNodes {
 
 const clientAddress = '203.0.113.7'
 const podAddress = '10.244.11.5'
+const podLabels = {app: 'echo'}
 /** Not the address that the node itself has as its gateway. */
 const podGateway = '10.244.11.1'
 
@@ -85,7 +87,10 @@ export async function startKubeProxyNodes(mode: ProxyMode): Promise<KubeProxyNod
       await control.api.patch(node, {status: {addresses: [{type: 'InternalIP', address}]}}, 'status')
       nodes.push({name, address, actor})
     }
+    // The node of the control plane takes no part in this.
+    await control.api.delete({apiVersion: 'v1', kind: 'Node', metadata: {name: NODE_NAME}})
     const pod = await startPod(namespaces, nodes[0]!.actor)
+    await registerPod(control, nodes[0]!.name)
     for (const {name, actor} of nodes) {
       const output = openSync(join(namespaces.folder, `kube-proxy-${name}.log`), 'a')
       await actor.start(
@@ -125,6 +130,7 @@ export async function exposePod(
     spec: {
       type: 'NodePort',
       externalTrafficPolicy: options.policy,
+      selector: podLabels,
       ports: [{name: 'http', port: 80, targetPort: 8080, nodePort: options.nodePort}],
     },
   }
@@ -142,6 +148,20 @@ export async function exposePod(
     return (await nodes.client.exec(['curl', '-sf', '-m', '2', url])).code === 0
   })
   return service
+}
+
+/** The Pod as the API shows it; its network and program are made by hand. */
+async function registerPod({api}: ControlPlane, nodeName: string): Promise<void> {
+  const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'echo', namespace: 'default', labels: podLabels}}
+  const containers = [{name: 'echo', image: 'bed/echo:1', ports: [{name: 'http', containerPort: 8080}]}]
+  await api.create({...pod, spec: {nodeName, containers}})
+  const status = {
+    phase: 'Running',
+    podIP: podAddress,
+    podIPs: [{ip: podAddress}],
+    conditions: [{type: 'Ready', status: 'True'}],
+  }
+  await api.patch(pod, {status}, 'status')
 }
 
 async function linkTo(namespaces: Namespaces, address: string): Promise<string> {
