@@ -7,6 +7,9 @@ import {insidePeers, isListed} from './peers.ts'
 import {shortCircuits, together} from './short-circuit.ts'
 import {because, judge, type Ground, type Judgement} from './verdict.ts'
 
+/** Nobody short-cuts the address. */
+const throughBalancer = 'pods go through the balancer, which adds the header'
+
 /** A pod that calls the public name: `not-needed` works without a fix, `fine` needs one and it is there. */
 export function judgeHairpin(facts: WayFacts): Judgement {
   const {row} = facts.balancer
@@ -212,7 +215,7 @@ function through(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   return judge(
     'not-needed',
     'none',
-    'pods go through the balancer, which adds the header',
+    throughBalancer,
     targets === undefined ? all : [...all, {grade: targets.grade, source: targets.from}],
   )
 }
@@ -304,8 +307,11 @@ function withoutReceiver(facts: WayFacts): Judgement {
   }
   return (
     selfCalls(facts, []) ??
-    judge('not-needed', 'none', 'no PROXY header is in play: pods get in as they are', [
-      {grade: 'source', source: shared.proxyProtocol},
-    ])
+    judge(
+      'not-needed',
+      'none',
+      isSending(facts.sender) ? throughBalancer : 'no PROXY header is in play: pods get in as they are',
+      [{grade: 'source', source: shared.proxyProtocol}],
+    )
   )
 }
