@@ -3,7 +3,7 @@ import type {SrcipDocument} from '../model/documents.ts'
 import {exitCodes, SrcipError} from '../model/errors.ts'
 import type {KubeClient} from '../kube/types.ts'
 import type {EventSink} from '../model/events.ts'
-import {printableLines} from '../present/table.ts'
+import {printable, printableLines} from '../present/table.ts'
 import type {View} from '../present/view.ts'
 import {Interruption} from './interrupt.ts'
 import {globalFlags, type KubeFlagValues} from './flags.ts'
@@ -138,7 +138,7 @@ export abstract class SrcipCommand extends Command {
       case 'yaml':
         return [await toYaml(document)]
       case 'name':
-        return [(view.name?.(document) ?? []).map((line) => `${line}\n`).join('')]
+        return [(view.name?.(document) ?? []).map((line) => `${printable(line)}\n`).join('')]
       case 'diff':
         return [view.diff?.(document, options) ?? '']
       case 'html':

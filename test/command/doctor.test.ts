@@ -125,7 +125,11 @@ describe('doctor -f', () => {
       ...snapshot,
       objects: snapshot.objects.map((object) =>
         object.kind === 'Service' && object.metadata.name === 'ingress-nginx-controller'
-          ? {...object, status: {loadBalancer: {ingress: [{hostname: 'evil\u001b[2J\u202e.example.org'}]}}}
+          ? {
+              ...object,
+              metadata: {...object.metadata, name: 'evil\u001b[2J\u202e'},
+              status: {loadBalancer: {ingress: [{hostname: 'evil\u001b[2J\u202e.example.org'}]}},
+            }
           : object,
       ),
     }

@@ -24,7 +24,8 @@ export const annotationIgnored: Check = {
           : []
       const ignored = [...facts.ignored, ...unheard]
       if (ignored.length === 0) return undefined
-      const hint = facts.balancer.row?.proxy.value[0]
+      const switches = row?.proxy.value ?? []
+      const hint = switches.find(({kind}) => kind === 'value') ?? switches[0]
       const right =
         hint?.kind === 'value'
           ? `${hint.key}: "${Object.entries(hint.values).find(([, version]) => version !== 'off')?.[0] ?? 'true'}"`
@@ -46,14 +47,19 @@ export const annotationIgnored: Check = {
                 'find out which controller serves this Service',
                 'its documentation names the annotation',
               )
-            : right === undefined
+            : switches.length === 0
               ? advice(
                   'externalTrafficPolicy-local',
                   1,
                   `${row.title} never adds PROXY: externalTrafficPolicy Local keeps the address, or an outer proxy sends the header`,
                   'no annotation can switch it on',
                 )
-              : advice('sender-on', 2, `annotation ${right}`, `that is the switch of ${row.title}`),
+              : advice(
+                  'sender-on',
+                  2,
+                  right === undefined ? 'see its documentation' : `annotation ${right}`,
+                  `that is the switch of ${row.title}`,
+                ),
         ],
       }
     }),

@@ -22,7 +22,7 @@ export const danglingRewrites: Check = {
       if (gone || external) bad.set(rule.target, [...(bad.get(rule.target) ?? []), rule.name])
     }
     return [...bad].map(([target, names]) => ({
-      title: `${list(names)} ${names.length === 1 ? 'points' : 'point'} at ${target.replace('/', '.')}, which ${index.get('Service', target.split('/')[0], target.split('/')[1] ?? '', '') === undefined ? 'does not exist' : 'is of type ExternalName'}`,
+      title: `${list(names)} ${names.length === 1 ? 'points' : 'point'} at ${target.split('/').toReversed().join('.')}, which ${index.get('Service', target.split('/')[0], target.split('/')[1] ?? '', '') === undefined ? 'does not exist' : 'is of type ExternalName'}`,
       object: dnsObject(diagnosis),
       evidence: dns.rules
         .filter((rule) => rule.target === target)

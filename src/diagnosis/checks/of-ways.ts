@@ -18,15 +18,11 @@ export function eachService(
   {ways}: Diagnosis,
   look: (way: JudgedWay, all: readonly JudgedWay[]) => Omit<Draft, 'object'> | undefined,
 ): Draft[] {
-  const seen = new Set<string>()
-  return ways.flatMap((way) => {
-    const object = serviceRef(way.facts.service)
-    if (seen.has(object)) return []
-    seen.add(object)
-    const found = look(
-      way,
-      ways.filter((one) => serviceRef(one.facts.service) === object),
-    )
+  // grouped once: a search for each Service takes minutes with thousands of them
+  const groups = Map.groupBy(ways, (way) => serviceRef(way.facts.service))
+  return [...groups].flatMap(([object, all]) => {
+    const [first] = all
+    const found = first === undefined ? undefined : look(first, all)
     return found === undefined ? [] : [{...found, object}]
   })
 }

@@ -26,6 +26,14 @@ export function fixedByDns(facts: WayFacts): Judgement | undefined {
   if (dead.length > 0) {
     const target = dns.leadsTo(dead[0]?.name ?? '') ?? ''
     const gone = isGone(facts, target)
+    if (!gone && !isSeen(facts, target))
+      return judge(
+        'depends',
+        'unknown',
+        `cluster DNS leads pods to ${target}, and whether a pod stands ready behind it could not be read`,
+        [ground],
+        'the same with the right to list services and pods there',
+      )
     return because(
       gone ? 'dns-dangling' : 'dns-fix-partial',
       judge(
@@ -70,6 +78,15 @@ function isGone(facts: WayFacts, target: string): boolean {
   return (
     index.get('Service', namespace, name, '') === undefined &&
     ['complete', 'absent'].includes(index.state('Service', namespace, name, ''))
+  )
+}
+
+/** The Service was read, and what is not among the pods of its namespace is not there. */
+function isSeen({cluster: {index}}: WayFacts, target: string): boolean {
+  const [namespace, name = ''] = target.split('/')
+  return (
+    index.get('Service', namespace, name, '') !== undefined &&
+    ['complete', 'absent'].includes(index.state('Pod', namespace, undefined, ''))
   )
 }
 

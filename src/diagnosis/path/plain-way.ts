@@ -181,6 +181,13 @@ function ciliumLocal(facts: WayFacts, missing: readonly string[]): HopLoss {
       ground: {grade: 'unconfirmed', source},
       check: `${look}, through each announcing node`,
     }
+  if (facts.cluster.nodes.length === 0 || facts.nodesWithPods.size === 0)
+    return {
+      loses: 'unknown',
+      why: 'whether every node that may announce has a pod cannot be seen',
+      ground: {grade: 'source', source},
+      check: 'the same with the right to list nodes and pods',
+    }
   if (missing.length === 0)
     return {
       loses: 'never',

@@ -1,4 +1,5 @@
 import type {DoctorReport, Verdict} from '../../model/doctor.ts'
+import {printable} from '../table.ts'
 
 /**
  * The report as JUnit XML, for CI systems: two test cases for each way in (outside, hairpin) and one for each error finding. Broken is a
@@ -40,13 +41,14 @@ function testCase(
   return {text: `${head}><skipped message="${message}"/></testcase>\n`, state: 'open'}
 }
 
-/** Escapes for attributes; characters that XML 1.0 cannot hold are shown as a replacement character. */
+/** Escapes for attributes; characters that XML 1.0 cannot hold are shown as a replacement character, what steers a terminal by its code. */
 function xml(text: string): string {
-  return text
+  const escaped = text
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
     .replaceAll(/[\n\r\t]/g, ' ')
+  return printable(escaped)
 }

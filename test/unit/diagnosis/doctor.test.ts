@@ -183,3 +183,45 @@ describe('findings beside the ways in', () => {
     expect(ids([platform(false)])).not.toContain('SRC061')
   })
 })
+
+describe('what may not be read is not taken for missing', () => {
+  const without = (name: string, kind: string): DoctorReport =>
+    diagnose(indexSnapshot(snapshotOf(objectsOf(name), [kind])), {})
+
+  test('pods: a proxy against the hairpin is not said to have none', () => {
+    const {hairpin} = without('case-hairpin-srcip-in-place', 'Pod').paths[0]!
+    expect(hairpin.verdict).toBe('depends')
+    expect(hairpin.why).toContain('could not be read')
+  })
+
+  test('nodes or pods: Cilium L2 with policy Local is not said to have a pod on each node', () => {
+    for (const kind of ['Node', 'Pod'])
+      expect(without('lb-cilium-l2-local', kind).paths[0]!.outside.verdict).toBe('depends')
+  })
+})
+
+test("the remedy for an annotation that nobody reads names the cloud's own (B43 b)", () => {
+  const finding = report(objectsOf('case-annotation-unknown-on-linode')).findings.find(({id}) => id === 'SRC010')
+  const said = JSON.stringify(finding?.remedies)
+  expect(said).toContain('service.beta.kubernetes.io/linode-loadbalancer-default-proxy-protocol')
+  expect(said).not.toContain('never adds PROXY')
+})
+
+test('a Service that is gone is named as DNS names it (B57)', () => {
+  const finding = report(objectsOf('case-rewrites-left-behind')).findings.find(({id}) => id === 'SRC052')
+  expect(finding?.title).toContain('points at srcip-proxy.srcip, which does not exist')
+})
+
+test('each Service is asked once, with all of its ways in', () => {
+  const services = [...Array(300).keys()].map((number): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {name: `s${number}`, namespace: 'many'},
+    spec: {type: 'LoadBalancer', ports: [{port: 80}, {port: 443}]},
+  }))
+  const {paths, findings} = report(services)
+  expect(paths).toHaveLength(600)
+  const asked = findings.filter(({id}) => id === 'SRC013').map(({object}) => object)
+  expect(asked).toHaveLength(new Set(asked).size)
+  expect(asked).toHaveLength(300)
+})
