@@ -1,5 +1,5 @@
 import {parseCorefile} from '../../plugins/coredns/src/index.ts'
-import {resources, type CallOptions, type KubeClient} from '../kube/index.ts'
+import {labelSelectorOf, resources, type CallOptions, type KubeClient} from '../kube/index.ts'
 import {describePod, type DnsLocation, type DnsPod} from '../platforms/dns/locate.ts'
 import {projectEndpointSlice, projectPod} from '../platforms/dns/objects.ts'
 import type {DnsState} from './types.ts'
@@ -12,9 +12,7 @@ export async function listDnsPods(
 ): Promise<DnsPod[]> {
   const {namespace, service} = location
   if (service.selector !== undefined) {
-    const labelSelector = Object.entries(service.selector)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(',')
+    const labelSelector = labelSelectorOf(service.selector)
     const {items} = await client.list(resources.pods, {...call, namespace, labelSelector})
     return items.map((item) => describePod(projectPod(item)))
   }

@@ -33,10 +33,15 @@ export function viewCluster(index: SnapshotIndex): ClusterView {
     plane: readDataPlane(index),
     balancers: balancerEnvironment(index),
     runners: allRunners(index),
-    nodes: index.list('Node', '').map(viewNode),
+    nodes: viewNodes(index),
     dns: readDns(index),
     names: readNames(index),
   }
+}
+
+/** The nodes alone. */
+export function viewNodes(index: SnapshotIndex): NodeView[] {
+  return index.list('Node', '').map(viewNode)
 }
 
 function viewNode(node: KubeObject): NodeView {

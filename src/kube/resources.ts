@@ -40,6 +40,13 @@ export const resources = {
   ),
 } as const satisfies Readonly<Record<string, Resource>>
 
+/** The selector of a list for these labels, `a=b,c=d`; empty for none, which selects everything. */
+export function labelSelectorOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',')
+}
+
 /** `plural.group`, as kubectl and RBAC messages write it. */
 export function resourceText(resource: Pick<Resource, 'group' | 'plural'>): string {
   return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`

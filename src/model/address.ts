@@ -53,6 +53,11 @@ function readGroups(text: string, dottedEnd: boolean): number[] | undefined {
   return groups
 }
 
+/** A word without the port that some proxies and echoes write behind an address: `[2001:db8::7]:443`, `203.0.113.7:443`. */
+export function withoutPort(word: string): string {
+  return /^\[([^\]]+)\](?::\d{1,5})?$/.exec(word)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(word)?.[1] ?? word
+}
+
 /** Reads either family: 4 or 16 bytes, or undefined. */
 export function parseIP(text: string): Uint8Array | undefined {
   return text.includes(':') ? parseIPv6(text) : parseIPv4(text)

@@ -18,4 +18,7 @@ export type Grade = Verdict['grade']
 
 export type Finding = DoctorReport['findings'][number]
 
+/** Worst first, for sorting. */
+export const severityRank: Readonly<Record<Finding['severity'], number>> = {error: 0, warning: 1, info: 2}
+
 export type Remedy = Finding['remedies'][number]

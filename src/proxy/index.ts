@@ -1,4 +1,3 @@
-export {parseIP, plainAddress} from '../model/address.ts'
 export {readHeader} from './header/decode.ts'
 export {refusals, type ProxyHeader, type Refusal} from './header/types.ts'
 export {jsonLog, type Log} from './log.ts'

@@ -1,4 +1,5 @@
 import {isIP} from 'node:net'
+import {plainAddress, withoutPort} from '../model/address.ts'
 import type {WhoamiAnswer} from '../model/whoami.ts'
 
 /** The address that an echo says it has seen, and where in its answer that stands. */
@@ -73,18 +74,13 @@ function addressIn(value: unknown): string | undefined {
   const text = (Array.isArray(value) ? (value[0] as unknown) : value) ?? undefined
   if (typeof text !== 'string') return undefined
   const word = text.split(',')[0]!.trim()
-  const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(word)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(word)?.[1] ?? word
+  const bare = withoutPort(word)
   return isIP(bare) === 0 ? undefined : plain(bare)
 }
 
-/** IPv6 in one spelling, so that two texts of one address are equal; IPv4 mapped into IPv6 is IPv4. */
+/** One spelling, so that two texts of one address are equal; what is no address stays as it is. */
 export function plain(address: string): string {
-  if (isIP(address) !== 6) return address
-  const canonical = new URL(`http://[${address.split('%')[0]}]/`).hostname.slice(1, -1)
-  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical)
-  if (mapped === null) return canonical
-  const [high, low] = [Number.parseInt(mapped[1]!, 16), Number.parseInt(mapped[2]!, 16)]
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return plainAddress(address) ?? address
 }
 
 /**

@@ -1,6 +1,7 @@
+import {parseIP, plainAddress, withoutPort} from '../model/address.ts'
 import {apiVersion} from '../model/documents.ts'
 import type {WhoamiAnswer, WhoamiEndpoint} from '../model/whoami.ts'
-import {isTrusted, parseIP, plainAddress, type Cidr, type ProxyHeader} from '../proxy/index.ts'
+import {isTrusted, type Cidr, type ProxyHeader} from '../proxy/index.ts'
 
 /** What was seen of one connection, and of one request on it where the port speaks HTTP. */
 export interface Seen {
@@ -98,7 +99,7 @@ function clientOf(claim: string, sender: string, trusted: readonly Cidr[]): stri
 
 /** Some proxies write a port behind the address. */
 function addressOf(word: string): string | undefined {
-  const bare = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(word)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(word)?.[1] ?? word
+  const bare = withoutPort(word)
   return parseIP(bare) === undefined ? undefined : plainAddress(bare)
 }
 

@@ -1,15 +1,8 @@
 import {createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http'
 import {createServer, type AddressInfo, type Server as NetServer, type Socket} from 'node:net'
 import {createSecureContext, TLSSocket} from 'node:tls'
-import {
-  isTrusted,
-  plainAddress,
-  readHeader,
-  refusals,
-  type Log,
-  type ProxyHeader,
-  type Refusal,
-} from '../proxy/index.ts'
+import {isTrusted, readHeader, refusals, type Log, type ProxyHeader, type Refusal} from '../proxy/index.ts'
+import {plainAddress} from '../model/address.ts'
 import {decide, type Seen} from './decide.ts'
 import type {WhoamiOptions} from './options.ts'
 

@@ -1,4 +1,4 @@
-import {resources, sleep, systemClock, type KubeClient} from '../../kube/index.ts'
+import {labelSelectorOf, resources, sleep, systemClock, type KubeClient} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
 import type {EventSink} from '../../model/events.ts'
 import {refText, type KubeObject} from '../../model/kubernetes.ts'
@@ -47,9 +47,7 @@ export async function findOtherControllers(client: KubeClient, signal: AbortSign
     if (tool === undefined) continue
     const {namespace = 'default', name = ''} = metadata
     const {matchLabels = {}} = (spec?.['selector'] ?? {}) as {matchLabels?: Readonly<Record<string, string>>}
-    const labelSelector = Object.entries(matchLabels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',')
+    const labelSelector = labelSelectorOf(matchLabels)
     const pods = await client.list(resources.pods, {namespace, labelSelector, signal})
     const running = pods.items.filter((pod) => {
       const {phase} = (pod['status'] ?? {}) as {phase?: string}

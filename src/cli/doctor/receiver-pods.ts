@@ -1,7 +1,8 @@
 import type {DoctorReport} from '../../model/doctor.ts'
-import {field, list, record, text} from '../../model/fields.ts'
+import {field, list, record, text, textPairs} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
+import {selects} from '../../platforms/workloads.ts'
 
 /** A pod whose log tells how connections arrive. */
 export interface ReceiverPod {
@@ -27,12 +28,10 @@ export function receiverPods(report: DoctorReport, index: SnapshotIndex): Receiv
   const found = new Map<string, ReceiverPod>()
   for (const {namespace, service} of services.values()) {
     const spec = record(index.get('Service', namespace, service, '')?.['spec'])
-    const selector = Object.entries(record(field(spec, 'selector')))
-    if (selector.length === 0) continue
+    const selector = textPairs(field(spec, 'selector'))
     const pods = index
       .list('Pod', '')
-      .filter(({metadata}) => metadata.namespace === namespace)
-      .filter(({metadata}) => selector.every(([name, value]) => metadata.labels?.[name] === value))
+      .filter(({metadata}) => metadata.namespace === namespace && selects(selector, metadata.labels ?? {}))
     for (const pod of pods.slice(0, podsAService)) {
       const names = list(field(record(pod['spec']), 'containers')).flatMap(
         (one) => text(field(record(one), 'name')) ?? [],

@@ -1,5 +1,5 @@
 import {diagnose} from '../../diagnosis/diagnose.ts'
-import type {DoctorReport, Finding} from '../../model/doctor.ts'
+import {severityRank, type DoctorReport} from '../../model/doctor.ts'
 import {exitCodes, SrcipError} from '../../model/errors.ts'
 import {indexSnapshot, type Snapshot} from '../../model/snapshot.ts'
 import {takeSnapshot, type SnapshotContext} from '../snapshot/take-snapshot.ts'
@@ -26,14 +26,10 @@ export async function runDoctor(
   const kept = findings.filter(({id}) => !ignore.includes(id))
   return {
     ...report,
-    findings: [...kept, ...report.findings].toSorted((a, b) => rank(a) - rank(b)),
+    findings: [...kept, ...report.findings].toSorted((a, b) => severityRank[a.severity] - severityRank[b.severity]),
     notSeen: [...report.notSeen, ...notSeen],
     exitCode: kept.some(({severity}) => severity === 'error') ? exitCodes.CheckFailed : report.exitCode,
   }
-}
-
-function rank({severity}: Finding): number {
-  return {error: 0, warning: 1, info: 2}[severity]
 }
 
 function asksForEvidence(flags: DoctorFlagValues): boolean {

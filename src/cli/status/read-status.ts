@@ -7,9 +7,11 @@ import {judgeStatus, statusExitCode, type RunningPart, type StatusInput} from '.
 import type {PodAccess} from '../../cluster-dns/pod-access.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
 import type {DnsPod} from '../../platforms/dns/locate.ts'
+import {projectPod} from '../../platforms/dns/objects.ts'
 import {
   createSnapshotClient,
   hasStatus,
+  labelSelectorOf,
   leaseHolder,
   readSnapshotFiles,
   resources,
@@ -206,18 +208,11 @@ async function causesOf(
   labels: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const labelSelector = Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',')
+  const labelSelector = labelSelectorOf(labels)
   if (labelSelector === '') return []
   const pods = await client.list(resources.pods, {namespace, labelSelector, signal})
-  const waiting = pods.items.filter((pod) => !isReady(pod)).slice(0, 5)
+  const waiting = pods.items.filter((pod) => !projectPod(pod).ready).slice(0, 5)
   return (await Promise.all(waiting.map(async (pod) => causeOf(client, pod, signal)))).flat()
-}
-
-function isReady(pod: KubeObject): boolean {
-  const {conditions = []} = (pod['status'] ?? {}) as {conditions?: readonly {type: string; status: string}[]}
-  return conditions.some(({type, status}) => type === 'Ready' && status === 'True')
 }
 
 interface PodBody {

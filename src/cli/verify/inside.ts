@@ -1,4 +1,4 @@
-import {resources, type KubeClient} from '../../kube/index.ts'
+import {labelSelectorOf, resources, type KubeClient} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
 import type {VerifyCheck, VerifyReport} from '../../model/verify.ts'
 import {projectPod, projectService, type PodView, type ServiceView} from '../../platforms/dns/objects.ts'
@@ -66,9 +66,7 @@ async function proxyServices(
 async function podsOf(client: KubeClient, service: ServiceView, signal: AbortSignal): Promise<PodView[]> {
   const {selector, metadata} = service
   if (selector === undefined || metadata.namespace === undefined) return []
-  const labelSelector = Object.entries(selector)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',')
+  const labelSelector = labelSelectorOf(selector)
   const pods = await client.list(resources.pods, {namespace: metadata.namespace, labelSelector, signal})
   return pods.items.map(projectPod).filter(({ready}) => ready)
 }

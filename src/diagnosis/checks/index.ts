@@ -1,4 +1,4 @@
-import type {Finding} from '../../model/doctor.ts'
+import {severityRank, type Finding} from '../../model/doctor.ts'
 import type {Diagnosis} from '../judged-way.ts'
 import {addressLost} from './address-lost.ts'
 import {annotationIgnored} from './annotation-ignored.ts'
@@ -128,8 +128,6 @@ export const checks: readonly Check[] = [
   nothingToDo,
 ]
 
-const ranks: Readonly<Record<Finding['severity'], number>> = {error: 0, warning: 1, info: 2}
-
 /**
  * Runs every check. The worst come first, then by id and object. What several ports of one Service share is one finding,
  * which then belongs to no single way in.
@@ -145,7 +143,7 @@ export function runChecks(diagnosis: Diagnosis): Finding[] {
   }
   return [...merged.values()].toSorted(
     (a, b) =>
-      ranks[a.severity] - ranks[b.severity] ||
+      severityRank[a.severity] - severityRank[b.severity] ||
       compare(a.id, b.id) ||
       compare(a.object, b.object) ||
       compare(a.path ?? '', b.path ?? ''),

@@ -1,5 +1,6 @@
 import {classifyFirstBytes, type FirstBytes} from './first-bytes.ts'
 import type {Segment} from './packets.ts'
+import {mostFrequent} from './peers.ts'
 import {placeOf, type Place, type Places} from './places.ts'
 
 /** How connections to one port begin, for each kind of beginning and place of the peer. */
@@ -69,14 +70,7 @@ export function judgeCapture(
     entry.peers.set(client, (entry.peers.get(client) ?? 0) + 1)
     rows.set(key, entry)
   }
-  const evidence = [...rows.values()].map(({row, peers}) => ({
-    ...row,
-    peers: [...peers]
-      .toSorted(([, a], [, b]) => b - a)
-      .slice(0, 5)
-      .map(([peer]) => peer),
-    count: [...peers.values()].reduce((sum, count) => sum + count, 0),
-  }))
+  const evidence = [...rows.values()].map(({row, peers}) => ({...row, ...mostFrequent(peers)}))
   return {
     evidence: evidence.toSorted((a, b) => a.port - b.port || b.count - a.count),
     alreadyOpen: strangers.size,

@@ -1,4 +1,6 @@
+import {severityRank, type Finding} from '../../model/doctor.ts'
 import type {LogEvent} from './ingress-log.ts'
+import {mostFrequent} from './peers.ts'
 import {placeOf, type Place, type Places} from './places.ts'
 
 /** What one record of an ingress log shows; a closed list. */
@@ -19,7 +21,7 @@ export type LogClass =
   | 'pod-address'
   | 'client-address'
 
-type Severity = 'error' | 'warning' | 'info'
+type Severity = Finding['severity']
 
 export interface LogEvidence {
   readonly class: LogClass
@@ -152,17 +154,6 @@ export function judgeLog(events: readonly LogEvent[], places: Places): LogEviden
     rows.set(key, entry)
   }
   return [...rows.values()]
-    .map(({row, peers}) => ({
-      ...row,
-      peers: [...peers]
-        .toSorted(([, a], [, b]) => b - a)
-        .slice(0, 5)
-        .map(([peer]) => peer),
-      count: [...peers.values()].reduce((sum, count) => sum + count, 0),
-    }))
-    .toSorted((a, b) => rank(a) - rank(b) || a.line - b.line)
-}
-
-function rank({severity}: LogEvidence): number {
-  return {error: 0, warning: 1, info: 2}[severity]
+    .map(({row, peers}) => ({...row, ...mostFrequent(peers)}))
+    .toSorted((a, b) => severityRank[a.severity] - severityRank[b.severity] || a.line - b.line)
 }

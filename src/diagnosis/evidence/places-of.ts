@@ -1,6 +1,6 @@
 import {readRange, type AddressRange} from '../../model/address-range.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
-import {viewCluster} from '../cluster-view.ts'
+import {viewNodes} from '../cluster-view.ts'
 import type {Places} from './places.ts'
 
 /**
@@ -8,7 +8,7 @@ import type {Places} from './places.ts'
  * are texts such as 192.0.2.0/24, checked by the caller.
  */
 export function placesOf(index: SnapshotIndex, balancers: readonly AddressRange[]): Places {
-  const {nodes} = viewCluster(index)
+  const nodes = viewNodes(index)
   const ranges = (texts: readonly string[]): AddressRange[] => texts.flatMap((text) => readRange(text) ?? [])
   const podRanges = ranges(nodes.flatMap((node) => node.podRanges))
   return {

@@ -2,7 +2,7 @@ import {shared} from '../../platforms/sources.ts'
 import {isSending, outerCheck, type WayFacts} from './facts.ts'
 import {fixedByDns} from './dns-fix.ts'
 import {healthCheckProblem} from './carried-way.ts'
-import {isProxyMode} from './outside.ts'
+import {isProxyMode, toldDifferently} from './outside.ts'
 import {insidePeers, isListed} from './peers.ts'
 import {shortCircuits, together} from './short-circuit.ts'
 import {because, judge, type Ground, type Judgement} from './verdict.ts'
@@ -275,18 +275,7 @@ function withoutReceiver(facts: WayFacts): Judgement {
       selfCalls(facts, []) ??
       judge('not-needed', 'none', 'no PROXY on UDP', [{grade: 'source', source: shared.proxyProtocol}])
     )
-  if (facts.receiver.contradiction.length > 0) {
-    return because(
-      'contradiction',
-      judge(
-        'depends',
-        'unknown',
-        `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
-        [{grade: 'source', source: shared.unread}],
-        'look at the pods behind the Service and at the class of its Ingresses',
-      ),
-    )
-  }
+  if (facts.receiver.contradiction.length > 0) return toldDifferently(facts)
   if (isSending(facts.sender) && together(shortCircuits(facts)).taken !== 'none') {
     return judge(
       'depends',

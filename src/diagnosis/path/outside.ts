@@ -251,20 +251,23 @@ function unseenSender(facts: WayFacts, grounds: readonly Ground[]): Judgement {
   )
 }
 
+/** Two signs name different receivers: no verdict rests on either. */
+export function toldDifferently({receiver}: WayFacts): Judgement {
+  return because(
+    'contradiction',
+    judge(
+      'depends',
+      'unknown',
+      `what stands behind the Service is told differently: ${receiver.contradiction.join(', ')}`,
+      [{grade: 'source', source: shared.unread}],
+      'look at the pods behind the Service and at the class of its Ingresses',
+    ),
+  )
+}
+
 /** An application of its own, or something nobody recognised. */
 function withoutReceiver(facts: WayFacts): Judgement {
-  if (facts.receiver.contradiction.length > 0) {
-    return because(
-      'contradiction',
-      judge(
-        'depends',
-        'unknown',
-        `what stands behind the Service is told differently: ${facts.receiver.contradiction.join(', ')}`,
-        [{grade: 'source', source: shared.unread}],
-        'look at the pods behind the Service and at the class of its Ingresses',
-      ),
-    )
-  }
+  if (facts.receiver.contradiction.length > 0) return toldDifferently(facts)
   if (isSending(facts.sender)) {
     return judge(
       'depends',
