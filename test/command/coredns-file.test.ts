@@ -165,6 +165,24 @@ describe('damaged markers (B08)', () => {
     expect(cleaned.stdout).not.toContain('srcip')
   })
 
+  test('a repair shows its diff on stderr, and goes into a file only when somebody says so', async () => {
+    const text = readFileSync(caseFile('B08-damaged-markers/Corefile.a-block-twice'), 'utf8')
+    const path = write(text)
+    const changed = /^-.*rewrite name api\.example\.org/m
+    const shown = await apply(path, '--host', 'app.example.org', '--repair')
+    expect({exitCode: shown.exitCode, diff: changed.test(shown.stderr)}).toEqual({exitCode: 0, diff: true})
+    const asked = await apply(path, '--host', 'app.example.org', '--repair', '--in-place')
+    expect({exitCode: asked.exitCode, stdout: asked.stdout}).toEqual({exitCode: 2, stdout: ''})
+    expect(asked.stderr).toMatch(changed)
+    expect(asked.stderr).toContain(`cannot ask for confirmation here: write this to ${path}?`)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+    const done = await apply(path, '--host', 'app.example.org', '--repair', '--in-place', '--yes')
+    expect(done.exitCode, done.stderr).toBe(0)
+    expect(readFileSync(path, 'utf8')).toBe(shown.stdout)
+    // nothing left to repair is nothing to ask about
+    expect((await apply(path, '--host', 'app.example.org', '--repair', '--in-place')).exitCode).toBe(0)
+  })
+
   test("an operator's line between ours is kept and reported", async () => {
     const {exitCode, stdout, stderr} = await apply(
       caseFile('B08-damaged-markers/Corefile.f-operator-line-inside'),

@@ -1,6 +1,6 @@
 import {replaceFile} from '../../cluster-dns/corefile-file.ts'
 import type {CorednsPlan, CorednsResult, CorednsTextChange} from '../../model/coredns-plan.ts'
-import {exitCodes} from '../../model/errors.ts'
+import {exitCodes, SrcipError} from '../../model/errors.ts'
 import type {EventSink} from '../../model/events.ts'
 import {textDiff} from '../../present/coredns-plan.ts'
 import {changeDns} from '../../workflows/coredns/change-dns.ts'
@@ -18,6 +18,7 @@ export interface ChangeFlagValues extends PlanFlagValues {
   readonly 'in-place'?: boolean
   readonly 'dry-run': 'none' | 'client' | 'server'
   readonly yes: boolean
+  readonly output?: string | undefined
 }
 
 /** What became of a Corefile given with -f; `bytes` go to stdout unless they went into the file. */
@@ -27,13 +28,26 @@ export interface FileChangeResult {
   readonly bytes: Uint8Array | undefined
 }
 
-/** `apply` or `clean` on a file. A refusal of everything leaves stdout empty and the file alone. */
-export async function changeFile(operation: CorednsOperation, flags: ChangeFlagValues): Promise<FileChangeResult> {
+/**
+ * `apply` or `clean` on a file. A refusal of everything leaves stdout empty and the file alone. A repair guesses what damaged markers
+ * once meant, so that its diff is shown, and asked about before it replaces a file.
+ */
+export async function changeFile(
+  operation: CorednsOperation,
+  flags: ChangeFlagValues,
+  {sayDiff, color}: Pick<ClusterChangeOptions, 'sayDiff' | 'color'>,
+): Promise<FileChangeResult> {
   const {state, planned} = await planOnFile(operation, flags)
   const {document, corefile, texts} = planned
   if (corefile === undefined) return {document, texts, bytes: undefined}
+  const isRepair = flags.repair === true && document.changed
+  if (isRepair && flags.output !== 'diff') sayDiff(textDiff(texts, color).trimEnd())
   if (flags['in-place'] !== true) return {document, texts, bytes: corefile}
-  if (document.changed && flags['dry-run'] === 'none') await replaceFile(state.corefile.key, corefile)
+  if (!document.changed || flags['dry-run'] !== 'none') return {document, texts, bytes: undefined}
+  if (isRepair && !(await confirm(`write this to ${state.corefile.key}?`, flags))) {
+    throw new SrcipError('Usage', 'nothing was written: the repair was not confirmed', {object: state.corefile.key})
+  }
+  await replaceFile(state.corefile.key, corefile)
   return {document, texts, bytes: undefined}
 }
 

@@ -56,7 +56,10 @@ const editFlags = {
     summary: "take names that an operator's rule catches, by standing in front of it",
     helpGroup: dns,
   }),
-  repair: Flags.boolean({summary: 'mend damaged marker lines', helpGroup: dns}),
+  repair: Flags.boolean({
+    summary: 'mend damaged marker lines; shows the diff, asks before it is written',
+    helpGroup: dns,
+  }),
   mode: Flags.option({
     options: ['auto', 'import', 'corefile'] as const,
     default: 'auto' as const,
