@@ -8,11 +8,13 @@ export type PlanDraft = Omit<Plan, 'apiVersion' | 'kind' | 'hash' | 'exitCode' |
 
 /** The finished document: same draft, same bytes. `changed` says whether carrying it out would change anything. */
 export function sealPlan(draft: PlanDraft): Plan {
-  const plan = {
-    ...{apiVersion, kind: 'Plan'},
+  const plan: Omit<Plan, 'hash'> = {
+    apiVersion,
+    kind: 'Plan',
     ...draft,
-    ...{exitCode: exitCodes.Ok, changed: draft.steps.length > 0},
-  } as const
+    exitCode: exitCodes.Ok,
+    changed: draft.steps.length > 0,
+  }
   return {...plan, hash: planHash(plan)}
 }
 
