@@ -180,11 +180,12 @@ function refusalOf(
   }
   const unable = unableToResolve(block, host.target)
   if (unable === undefined) return undefined
-  const zone = host.target.split('.').slice(3).join('.')
+  const zone = host.target.split('.').slice(3).join('.').replace(/\.$/, '') || 'CLUSTER-DOMAIN'
+  const port = block.block.keys.map((text) => /:(\d+)$/.exec(text)?.[1]).find((text) => text !== undefined) ?? '53'
   return refuse(
     'BlockCannotResolveTarget',
     `${host.name} is answered by ${where}, which ${unable}`,
-    `add "kubernetes ${zone || 'CLUSTER-DOMAIN'}" to that block, or give ${host.name} a server block of its own that has it`,
+    `two ways out: add the line "kubernetes ${zone}" to that block; or give ${host.name} a server block of its own, "${host.name.replace(/^\*\./, '')}:${port}", a copy of this one with that line`,
   )
 }
 
