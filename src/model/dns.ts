@@ -20,5 +20,8 @@ export const componentLabel = 'srcip.dev/component'
 /** Lease that whoever writes cluster DNS holds, in the namespace of the DNS ConfigMap. */
 export const dnsLeaseName = 'srcip-dns'
 
+/** Lease of a workflow: one at a time for a cluster, and for each tenant (design.md 6). */
+export const workflowLeaseName = 'srcip'
+
 /** fieldManager of every write. */
 export const fieldManager = 'kubectl-srcip'

@@ -4,6 +4,8 @@ import type {FieldValue, PlanObject} from './plan.ts'
 export interface ReceiverPort {
   /** Container port for pods, listening port elsewhere. */
   readonly port: number
+  /** Where `port` is the balancer's: the container port of the receiver behind it. */
+  readonly podPort?: number
   readonly tls: boolean
   /** Name that is asked for (Host, SNI). */
   readonly host: string

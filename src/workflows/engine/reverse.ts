@@ -14,7 +14,11 @@ export function reverseOperation(operation: PlanOperation): PlanOperation {
     case 'apply':
       return {
         op: 'delete',
-        objects: operation.manifests.toReversed().map((manifest) => ({object: objectOfManifest(manifest)})),
+        // never a namespace: others may have put something into it meanwhile
+        objects: operation.manifests
+          .filter((manifest) => manifest['kind'] !== 'Namespace')
+          .toReversed()
+          .map((manifest) => ({object: objectOfManifest(manifest)})),
         manifests: operation.manifests,
       }
     case 'delete':

@@ -173,7 +173,7 @@ class Walk {
           state.note(index, 'done', ['done before'])
           continue
         }
-        const ended = await this.#takeStep(step, index, {state, proveAlways: index >= reached})
+        const ended = await this.#takeStep(step, index, state)
         if (ended !== undefined) return ended
       }
       await this.#save({status: 'done'})
@@ -184,11 +184,7 @@ class Walk {
   }
 
   /** Check, act, verify; a result means that the run ends here. */
-  async #takeStep(
-    step: PlanStep,
-    index: number,
-    {state, proveAlways}: {state: ReturnType<typeof begun>; proveAlways: boolean},
-  ): Promise<RunResult | undefined> {
+  async #takeStep(step: PlanStep, index: number, state: ReturnType<typeof begun>): Promise<RunResult | undefined> {
     const {onEvent} = this.#options
     this.#signal.throwIfAborted()
     onEvent({type: 'step-started', step: step.id, title: step.title})
@@ -202,10 +198,6 @@ class Walk {
         // from here on the write may have reached the cluster, whatever becomes of its answer
         state.note(index, 'pending', [], true)
         await this.#ports.act(step.operation, {dryRun: 'none', step: step.id, signal: this.#signal})
-      } else if (!proveAlways) {
-        state.note(index, 'done', ['done before'])
-        onEvent({type: 'step-done', step: step.id, title: step.title, changed: false, detail: 'done before'})
-        return undefined
       }
     }
     const manual = step.action === 'manual'

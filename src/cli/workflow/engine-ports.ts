@@ -1,0 +1,88 @@
+import {randomBytes} from 'node:crypto'
+import {hostname, userInfo} from 'node:os'
+import {createLeaseLock, sleep, systemClock, type KubeClient} from '../../kube/index.ts'
+import {SrcipError} from '../../model/errors.ts'
+import {workflowLeaseName} from '../../model/dns.ts'
+import type {Proof} from '../../model/proofs.ts'
+import type {EnginePorts} from '../../workflows/engine/ports.ts'
+import type {AuditLog} from './audit-log.ts'
+import {openJournal} from './journal.ts'
+import {lookAt, make} from './operations/index.ts'
+import type {DnsAccess} from './operations/dns.ts'
+import {readProof, type ProofMemory} from './proofs/index.ts'
+import {createRecordStore} from './records.ts'
+import {assertMayDo} from './rights.ts'
+
+export interface EnginePortOptions {
+  readonly client: KubeClient
+  /** Where the lock and the record lie: kube-system, or the tenant's namespace. */
+  readonly namespace: string
+  readonly dns: DnsAccess
+  /** Steps that a person says are done: `--done STEP`. */
+  readonly said: readonly string[]
+  readonly lockTimeoutMs: number
+  readonly audit: AuditLog | undefined
+  /** The version of a record that was read, when a run goes on. */
+  readonly recordVersion?: string | undefined
+}
+
+/** The engine over a real cluster. `close` after the run: it ends the journal. */
+export function enginePorts(options: EnginePortOptions): EnginePorts & {close(): void} {
+  const {client, namespace, dns, audit} = options
+  const store = createRecordStore(client, namespace)
+  store.adopt(options.recordVersion)
+  const memory: ProofMemory = {
+    said: new Set(options.said),
+    since: new Map(),
+    discarded: new Map(),
+    now: () => systemClock.now(),
+  }
+  let journal: ReturnType<typeof openJournal> | undefined
+  const person = `${userInfo().username}@${hostname()}`
+  return {
+    look: (operation, signal) => lookAt(client, operation, dns, signal),
+    async act(operation, {dryRun, signal}) {
+      return {notes: await make(client, operation, dns, {dryRun, signal})}
+    },
+    prove: (proof, signal) => readProof({client, dns, memory, signal}, proof as unknown as Proof),
+    mayDo: (operations, signal) => assertMayDo(client, operations, namespace, signal),
+    async lock(runId, signal) {
+      const identity = `${person}:${process.pid}:${runId}`
+      const lease = createLeaseLock({
+        client,
+        namespace,
+        name: workflowLeaseName,
+        identity,
+        labels: {'srcip.dev/component': 'run'},
+      })
+      const lost = await lease.acquire({signal, waitMs: options.lockTimeoutMs}).catch((error: unknown) => {
+        throw withRuns(error)
+      })
+      return {signal: lost, release: () => lease.release()}
+    },
+    async saveRecord(record, signal) {
+      journal ??= openJournal(record.id)
+      audit?.begin(record.id)
+      journal.note(record, false)
+      await store.save(record, signal)
+      journal.note(record, true)
+    },
+    newRun() {
+      const stamp = new Date().toISOString().replaceAll(/[-:]/g, '').replace('T', '-').slice(0, 15)
+      return {id: `${stamp}-${randomBytes(3).toString('hex')}`, by: person}
+    },
+    timestamp: () => new Date().toISOString(),
+    now: () => systemClock.now(),
+    sleep: (ms, signal) => sleep(systemClock, ms, signal),
+    close: () => journal?.close(),
+  }
+}
+
+function withRuns(error: unknown): unknown {
+  if (!(error instanceof SrcipError) || error.code !== 'Conflict') return error
+  return new SrcipError('Conflict', error.message, {
+    ...(error.object === undefined ? {} : {object: error.object}),
+    hints: ['kubectl srcip runs shows which run that is', ...error.hints],
+    cause: error,
+  })
+}
