@@ -5,6 +5,7 @@ import {
   projectListenerSet,
   projectNamespace,
   projectRoute,
+  projectTrafficPolicy,
 } from '../hosts/index.ts'
 import type {
   GatewaySource,
@@ -13,6 +14,7 @@ import type {
   ListenerSetSource,
   NamespaceSource,
   RouteSource,
+  TrafficPolicySource,
 } from '../hosts/index.ts'
 import {resources} from '../kube/index.ts'
 import type {Resource} from '../kube/index.ts'
@@ -27,6 +29,7 @@ export interface SourceObjects {
   readonly grpcroutes: RouteSource
   readonly tlsroutes: RouteSource
   readonly namespaces: NamespaceSource
+  readonly clienttrafficpolicies: TrafficPolicySource
 }
 
 export type SourceName = keyof SourceObjects
@@ -97,6 +100,12 @@ export const sourceKinds: {readonly [K in SourceName]: SourceKind<SourceObjects[
     project: (object) => projectRoute('TLSRoute', object),
   },
   namespaces: {resource: resources.namespaces, versions: ['v1'], family: 'gateway', project: projectNamespace},
+  clienttrafficpolicies: {
+    resource: resources.clientTrafficPolicies,
+    versions: ['v1alpha1'],
+    family: 'gateway',
+    project: projectTrafficPolicy,
+  },
 }
 
 export const sourceNames = Object.keys(sourceKinds) as SourceName[]

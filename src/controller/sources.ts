@@ -41,6 +41,14 @@ export interface SourcesOptions {
   readonly reflector?: typeof createReflector
 }
 
+/** Sources that only narrow what the others name: without the right to read them nothing is narrowed, and nothing waits for them. */
+const advisory: ReadonlySet<WatchedName> = new Set(['endpoints', 'clienttrafficpolicies'])
+
+/** Seen whole, or known to stay unseen. */
+function isSettled({everSynced, state}: Pick<SourceStatus, 'everSynced' | 'state'>): boolean {
+  return everSynced || state === 'forbidden' || state === 'absent'
+}
+
 /**
  * All watched kinds together. Remembers which objects went missing by a list instead of before our eyes, because the
  * whole-set rule trusts the two differently (design.md 5).
@@ -50,8 +58,8 @@ export class Sources {
   readonly #options: SourcesOptions
   /** Objects (`ingress/demo/web`) that a list no longer held, until they come back. */
   readonly #lostByList = new Set<string>()
-  /** Endpoints were seen, or it is known that they cannot be. */
-  readonly #endpointsSettled = Promise.withResolvers<void>()
+  /** Of the advisory ones: seen, or known that they cannot be. */
+  readonly #settled = new Map([...advisory].map((name) => [name, Promise.withResolvers<void>()]))
 
   constructor(options: SourcesOptions) {
     this.#options = options
@@ -121,8 +129,7 @@ export class Sources {
       onChange: (change) => this.#changed(change, what.sourceWord),
       onState: (status) => {
         onState?.(name, status, previous)
-        if (name === 'endpoints' && (status.everSynced || status.state === 'forbidden' || status.state === 'absent'))
-          this.#endpointsSettled.resolve()
+        if (isSettled(status)) this.#settled.get(name)?.resolve()
         const news = previous === undefined || previous.state !== status.state || !previous.everSynced
         previous = status
         if (news) this.#options.onChange()
@@ -155,16 +162,18 @@ export class Sources {
   /** Resolves when every source is seen whole or known to be absent. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     await Promise.all(
-      [...this.#reflectors].map(([name, reflector]) =>
-        name === 'endpoints' ? this.#endpointsSettled.promise : reflector.waitForSync(signal),
+      [...this.#reflectors].map(
+        ([name, reflector]) => this.#settled.get(name)?.promise ?? reflector.waitForSync(signal),
       ),
     )
   }
 
   /** One consistent list of every source that is served. Rejects if one fails. */
   async relist(signal: AbortSignal): Promise<void> {
-    const served = [...this.#reflectors.values()].filter((reflector) => reflector.state !== 'absent')
-    await Promise.all(served.map((reflector) => reflector.relist(signal)))
+    const served = [...this.#reflectors].filter(
+      ([name, {state}]) => state !== 'absent' && !(state === 'forbidden' && name === 'clienttrafficpolicies'),
+    )
+    await Promise.all(served.map(([, reflector]) => reflector.relist(signal)))
   }
 
   statuses(): Map<WatchedName, SourceStatus> {
@@ -178,7 +187,7 @@ export class Sources {
   /** Every source that is not absent has been seen whole in this process. */
   get complete(): boolean {
     return [...this.#reflectors].every(
-      ([name, {status}]) => name === 'endpoints' || status.state === 'absent' || status.everSynced,
+      ([name, {status}]) => advisory.has(name) || status.state === 'absent' || status.everSynced,
     )
   }
 
@@ -199,7 +208,7 @@ export class Sources {
     const reflector = this.#reflectors.get('endpoints')
     if (reflector === undefined || target.split('/')[0] !== this.#options.endpointsNamespace) return undefined
     const {everSynced, state} = reflector.status
-    if (!everSynced) return state === 'forbidden' || state === 'absent' ? undefined : false
+    if (!everSynced) return isSettled({everSynced, state}) ? undefined : false
     return this.#values<SliceSource>('endpoints').some((slice) => slice.service === target && slice.ready)
   }
 
@@ -213,6 +222,7 @@ export class Sources {
       ...(this.#reflectors.get('namespaces')?.status.everSynced === true
         ? {namespaces: this.#values<SourceObjects['namespaces']>('namespaces')}
         : {}),
+      trafficPolicies: this.#values('clienttrafficpolicies'),
     }
   }
 

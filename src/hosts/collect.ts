@@ -5,11 +5,15 @@ import {addGateways} from './from-gateways.ts'
 import type {GatewayObjects} from './from-gateways.ts'
 import {addFlagHosts, addIngresses} from './from-ingresses.ts'
 import type {IngressClassSource, IngressSource} from './ingress.ts'
+import {envoyGatewayReceivers} from './proxy-receivers.ts'
+import type {TrafficPolicySource} from './proxy-receivers.ts'
 
 /** Everything that can ask for a name, projected. */
 export interface HostSources extends Partial<GatewayObjects> {
   readonly ingresses?: Iterable<IngressSource>
   readonly ingressClasses?: Iterable<IngressClassSource>
+  /** ClientTrafficPolicies of Envoy Gateway; absent: which Gateways ask for the header is not known. */
+  readonly trafficPolicies?: Iterable<TrafficPolicySource>
 }
 
 /**
@@ -28,7 +32,7 @@ export function collectHosts(sources: HostSources, options: HostOptions): HostCo
       routes: sources.routes ?? [],
       namespaces: sources.namespaces,
     },
-    options,
+    {...options, gatewayReceivers: envoyGatewayReceivers(sources.trafficPolicies ?? [], sources.gateways ?? [])},
   )
   addFlagHosts(collection, options)
   return collection.finish()

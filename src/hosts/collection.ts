@@ -14,8 +14,6 @@ export interface HostOptions {
   readonly exclude?: readonly string[]
   /** Where the names of `hosts` come from; default `flag`. A hosts file says `file:PATH`. */
   readonly hostsSource?: string
-  /** Gateways (`NAMESPACE/NAME`) of which is known whether they ask for the PROXY header; the others are taken. */
-  readonly gatewayReceivers?: ReadonlyMap<string, boolean>
 }
 
 /** A HostSet and what else a person should know. */

@@ -18,8 +18,14 @@ export interface GatewayObjects {
 /** Where the names of one Gateway go, or why they are left out. */
 type Way = {readonly proxy: ProxyService} | {readonly reason: string}
 
+/** What decides where the names of a Gateway go. */
+interface WayOptions extends Pick<HostOptions, 'proxies'> {
+  /** Gateways (`NAMESPACE/NAME`) of which is known whether they ask for the PROXY header; the others are taken. */
+  readonly gatewayReceivers: ReadonlyMap<string, boolean>
+}
+
 /** Adds the names of listeners and routes to a collection under way. */
-export function addGateways(collection: Collection, objects: GatewayObjects, options: HostOptions): void {
+export function addGateways(collection: Collection, objects: GatewayObjects, options: WayOptions): void {
   const namespaces: NamespaceLabels =
     objects.namespaces === undefined
       ? undefined
@@ -40,9 +46,9 @@ export function addGateways(collection: Collection, objects: GatewayObjects, opt
   for (const route of sorted) addRoute(collection, route, placed, namespaces, way)
 }
 
-function wayOf(gateway: GatewaySource, options: HostOptions): Way {
+function wayOf(gateway: GatewaySource, options: WayOptions): Way {
   const name = `${gateway.namespace}/${gateway.name}`
-  if (options.gatewayReceivers?.get(name) === false) return {reason: `Gateway ${name} does not ask for PROXY`}
+  if (options.gatewayReceivers.get(name) === false) return {reason: `Gateway ${name} does not ask for PROXY`}
   const proxy = preferred(options.proxies.filter((entry) => servesGateway(entry, gateway.namespace, gateway.name)))
   return proxy === undefined ? {reason: `no-proxy-for-class: no proxy Service names Gateway ${name}`} : {proxy}
 }

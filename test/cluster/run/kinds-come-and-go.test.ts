@@ -1,7 +1,7 @@
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {API_SERVER_PARTS} from '../bed/index.ts'
 import {describeWithParts} from '../bed/suite.ts'
-import {gatewayKinds, installGatewayKinds} from './gateway-kinds.ts'
+import {gatewayKinds, installGatewayKinds, installTrafficPolicyKind} from './gateway-kinds.ts'
 import {ingress, startLightCluster} from './light-cluster.ts'
 import type {LightCluster} from './light-cluster.ts'
 import {RunProcess, runOptions} from './run-process.ts'
@@ -32,6 +32,18 @@ await describeWithParts('kinds of the Gateway API that come and go while run is 
     await cluster.admin.request('POST', `${group}/httproutes`, {apiVersion, kind: 'HTTPRoute', metadata: meta, spec})
   }
 
+  /** Envoy Gateway's word that a Gateway asks for the PROXY header. */
+  async function createPolicy(gateway: string): Promise<void> {
+    const apiVersion = 'gateway.envoyproxy.io/v1alpha1'
+    const targetRefs = [{group: 'gateway.networking.k8s.io', kind: 'Gateway', name: gateway}]
+    await cluster.admin.request('POST', `/apis/${apiVersion}/namespaces/demo/clienttrafficpolicies`, {
+      apiVersion,
+      kind: 'ClientTrafficPolicy',
+      metadata: {namespace: 'demo', name: gateway},
+      spec: {targetRefs, proxyProtocol: {}},
+    })
+  }
+
   test(
     'absent at start, installed, removed, back: other names stay all along, routes appear',
     {timeout: 480_000},
@@ -42,8 +54,16 @@ await describeWithParts('kinds of the Gateway API that come and go while run is 
         await expect.poll(() => cluster.names(), waiting).toEqual(['shop.example.org'])
         await run.said('source httproutes is not served by this cluster', 90_000)
         await installGatewayKinds(cluster.admin)
+        await installTrafficPolicyKind(cluster.admin)
         await createRoute('wiki')
+        await createRoute('lan')
+        await createPolicy('wiki')
         await expect.poll(() => cluster.names(), waiting).toEqual(['shop.example.org', 'wiki.example.org'])
+        // Envoy Gateway's policy names the Gateway `wiki`, so `lan` is of the same class and gets no header.
+        await createPolicy('lan')
+        await expect
+          .poll(() => cluster.names(), waiting)
+          .toEqual(['lan.example.org', 'shop.example.org', 'wiki.example.org'])
 
         const said = run.lines.length
         for (const {metadata} of gatewayKinds()) {

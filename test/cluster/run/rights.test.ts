@@ -5,7 +5,7 @@ import {afterAll, beforeAll, expect, test} from 'vitest'
 import {API_SERVER_PARTS} from '../bed/index.ts'
 import {describeWithParts} from '../bed/suite.ts'
 import {rightsObjects} from '../../support/rights.ts'
-import {installGatewayKinds} from './gateway-kinds.ts'
+import {installGatewayKinds, installTrafficPolicyKind} from './gateway-kinds.ts'
 import {kubeadmCorefile} from '../bed/cluster-objects.ts'
 import {ingress, rightsNames, startLightCluster} from './light-cluster.ts'
 import type {LightCluster} from './light-cluster.ts'
@@ -65,6 +65,7 @@ await describeWithParts('the rights of srcip run', API_SERVER_PARTS, () => {
 
   test('every right that the file grants is used, and nothing is refused', {timeout: 240_000}, async () => {
     await installGatewayKinds(cluster.admin)
+    await installTrafficPolicyKind(cluster.admin)
     await cluster.admin.create(ingress('shop', ['shop.example.org']))
     // Short periods bring everything about that happens in a day: relists, a Lease that is renewed, an event that repeats.
     const run = new RunProcess(

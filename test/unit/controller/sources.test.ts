@@ -105,6 +105,7 @@ describe('sources', () => {
   test('watches what is switched on, proxies by label in their namespace, with every served version', () => {
     const {made, of} = setup()
     expect([...made.keys()].sort()).toEqual([
+      'clienttrafficpolicies',
       'gateways',
       'grpcroutes',
       'httproutes',
@@ -131,6 +132,17 @@ describe('sources', () => {
     expect(sources.complete).toBe(true)
     of('ingresses').become({state: 'stale'})
     expect(sources.complete).toBe(true)
+  })
+
+  test('policies only narrow: without the right to read them nothing waits for them, and a relist leaves them out', async () => {
+    const {sources, made, of} = setup()
+    for (const reflector of made.values()) reflector.become({state: 'synced', everSynced: true})
+    of('clienttrafficpolicies').become({state: 'forbidden', everSynced: false})
+    expect(sources.complete).toBe(true)
+    await sources.waitForSync(new AbortController().signal)
+    await sources.relist(new AbortController().signal)
+    expect(of('clienttrafficpolicies').relists).toBe(0)
+    expect(of('httproutes').relists).toBe(1)
   })
 
   test('an update that changes no name wakes nobody, one that does wakes', () => {

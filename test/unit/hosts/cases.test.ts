@@ -1,5 +1,5 @@
 import {describe, expect, test} from 'vitest'
-import {collectHosts, envoyGatewayReceivers} from '../../../src/hosts/index.ts'
+import {collectHosts} from '../../../src/hosts/index.ts'
 import {caseObjects, leftOut, names, sourcesOf} from './objects.ts'
 
 const proxies = [{target: 'srcip/srcip-proxy', ports: [80, 443]}]
@@ -52,20 +52,8 @@ describe('field cases', () => {
   })
 
   test('B35: the Gateway that does not ask for PROXY keeps its names', () => {
-    const objects = caseObjects('B35-two-gateways-one-speaks-proxy')
-    const receivers = envoyGatewayReceivers(
-      objects.filter((entry) => (entry as {kind: string}).kind === 'ClientTrafficPolicy'),
-      ['infra/edge', 'infra/lan'],
-    )
-    expect(receivers).toEqual(
-      new Map([
-        ['infra/edge', true],
-        ['infra/lan', false],
-      ]),
-    )
-    const found = collectHosts(sourcesOf(objects), {
+    const found = collectHosts(sourcesOf(caseObjects('B35-two-gateways-one-speaks-proxy')), {
       proxies: [{target: 'srcip/edge-proxy', gateways: ['infra/edge']}],
-      gatewayReceivers: receivers,
     })
     expect(found.hosts.map((host) => `${host.name} -> ${host.target}`)).toEqual([
       'both.example.org -> srcip/edge-proxy',
@@ -78,7 +66,8 @@ describe('field cases', () => {
   })
 
   test('B35: two Gateways with a proxy each; a name of both goes one way, and that is said', () => {
-    const found = collectHosts(sourcesOf(caseObjects('B35-two-gateways-one-speaks-proxy')), {
+    const {trafficPolicies: _none, ...sources} = sourcesOf(caseObjects('B35-two-gateways-one-speaks-proxy'))
+    const found = collectHosts(sources, {
       proxies: [
         {target: 'srcip/edge-proxy', gateways: ['infra/edge']},
         {target: 'srcip/lan-proxy', gateways: ['infra/lan']},

@@ -7,6 +7,7 @@ import {
   projectListenerSet,
   projectNamespace,
   projectRoute,
+  projectTrafficPolicy,
 } from '../../../src/hosts/index.ts'
 import type {HostCollection, HostSources, RouteKind} from '../../../src/hosts/index.ts'
 
@@ -29,6 +30,7 @@ export function sourcesOf(objects: readonly unknown[]): HostSources {
     gateways: defined(ofKind('Gateway').map(projectGateway)),
     listenerSets: defined(ofKind('ListenerSet').map(projectListenerSet)),
     routes: defined(routes),
+    trafficPolicies: defined(ofKind('ClientTrafficPolicy').map(projectTrafficPolicy)),
     namespaces: defined(ofKind('Namespace').map(projectNamespace)),
   }
 }

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import {expect, test} from 'vitest'
 import {
   collectHosts,
-  envoyGatewayReceivers,
   projectGateway,
   projectIngress,
   projectIngressClass,
@@ -10,6 +9,7 @@ import {
   projectNamespace,
   projectProxyService,
   projectRoute,
+  projectTrafficPolicy,
   readName,
 } from '../../../src/hosts/index.ts'
 import {gateway, ingress, route, sourcesOf} from './objects.ts'
@@ -106,10 +106,10 @@ test('no object, however wrong, makes projection or collection throw; every name
             ...kept((entry) => projectRoute('TLSRoute', entry)),
           ],
           namespaces: kept(projectNamespace),
+          trafficPolicies: kept(projectTrafficPolicy),
         },
         {
           proxies: [{target: 'a/b'}, ...kept(projectProxyService)],
-          gatewayReceivers: envoyGatewayReceivers(objects, ['demo/x']),
         },
       )
       for (const host of found.hosts) {
