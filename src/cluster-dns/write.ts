@@ -1,9 +1,19 @@
 import {fieldManager} from '../model/dns.ts'
 import {SrcipError} from '../model/errors.ts'
 import type {KubeObject} from '../model/kubernetes.ts'
-import {hasStatus, resources, sleep, systemClock, type CallOptions, type Clock, type KubeClient} from '../kube/index.ts'
+import {
+  hasStatus,
+  isAdmissionDenial,
+  resources,
+  sleep,
+  systemClock,
+  type CallOptions,
+  type Clock,
+  type KubeClient,
+} from '../kube/index.ts'
 import {managersOfKey} from '../platforms/dns/owner.ts'
 import {projectConfigMap} from '../platforms/dns/objects.ts'
+import {AlteredWrite} from './altered-write.ts'
 import type {DnsWrite, DoneWrite} from './types.ts'
 
 /** ConfigMaps may hold 1,048,576 bytes of keys and values (apimachinery MaxSecretSize); the server answers 422 above. */
@@ -48,7 +58,8 @@ export async function checkWrites(
 
 /**
  * Makes the writes in order, each a JSON merge patch of one key with resourceVersion and uid as preconditions, or the creation of
- * the ConfigMap. If a later one fails, the earlier ones are put back before the error is passed on.
+ * the ConfigMap. If a later one fails, or the server stores another text than it was sent, all are put back before the error is passed
+ * on: only what was planned and simulated may stand.
  *
  * @returns the writes with the resourceVersion they produced, which `undoWrites` needs
  * @throws SrcipError 33 when an object has changed meanwhile, 31 without the right, 30 unreachable
@@ -60,12 +71,20 @@ export async function makeWrites(
 ): Promise<DoneWrite[]> {
   const done: DoneWrite[] = []
   for (const keys of byObject(writes)) {
+    let stored: KubeObject
     try {
-      done.push(...(await makeWrite(client, keys, options)))
+      stored = await makeWrite(client, keys, options)
     } catch (error) {
       if (options.dryRun !== 'server' && done.length > 0) await undoWrites(client, done, options)
       throw error
     }
+    const {uid = '', resourceVersion = ''} = stored.metadata
+    done.push(...keys.map((one) => ({...one, uid, resourceVersion})))
+    const altered = keys.find(({key, after}) => valueOf(stored, key) !== after)
+    if (altered === undefined) continue
+    const undone = options.dryRun === 'server' ? [] : await undoWrites(client, done, options)
+    const failed = undone.find(({restored}) => !restored)
+    throw new AlteredWrite(objectOf(altered), altered.key, failed === undefined ? undefined : (failed.reason ?? ''))
   }
   return done
 }
@@ -85,32 +104,27 @@ async function makeWrite(
   client: KubeClient,
   keys: readonly [DnsWrite, ...DnsWrite[]],
   options: WriteOptions,
-): Promise<DoneWrite[]> {
+): Promise<KubeObject> {
   const [write] = keys
   const {namespace, configMap: name} = write
   const settings = {...options, fieldManager}
   try {
-    const {metadata} =
-      write.uid === undefined
-        ? await client.create(
-            resources.configMaps,
-            // no label of ours: the object is the platform's hook, others put their keys into it, and we never delete it
-            {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace, name}, data: presentKeys(keys)},
-            settings,
-          )
-        : await client.mergePatch(
-            resources.configMaps,
-            {namespace, name},
-            {data: Object.fromEntries(keys.map(({key, after}) => [key, after]))},
-            {...settings, uid: write.uid, resourceVersion: write.resourceVersion},
-          )
-    return keys.map((one) => ({
-      ...one,
-      uid: metadata.uid ?? '',
-      resourceVersion: metadata.resourceVersion ?? '',
-    }))
+    return write.uid === undefined
+      ? await client.create(
+          resources.configMaps,
+          // no label of ours: the object is the platform's hook, others put their keys into it, and we never delete it
+          {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace, name}, data: presentKeys(keys)},
+          settings,
+        )
+      : await client.mergePatch(
+          resources.configMaps,
+          {namespace, name},
+          {data: Object.fromEntries(keys.map(({key, after}) => [key, after]))},
+          {...settings, uid: write.uid, resourceVersion: write.resourceVersion},
+        )
   } catch (error) {
-    if (isConflict(error) || hasStatus(error, 404)) {
+    // An admission webhook may deny with any status from 400 to 499, also with that of a conflict.
+    if (!isAdmissionDenial(error) && (isConflict(error) || hasStatus(error, 404))) {
       const live = await client
         .find<KubeObject>(resources.configMaps, {namespace, name}, options)
         .catch(() => undefined)
@@ -138,6 +152,8 @@ export interface UndoneWrite {
   readonly reason?: string
 }
 
+const alteredBack = 'the way back was altered too'
+
 /** Tries before a server that does not answer is given up; the way back is worth waiting for. */
 const undoTries = 5
 
@@ -162,13 +178,14 @@ async function undoWrite(client: KubeClient, write: DoneWrite, options: UndoOpti
   const {namespace, configMap: name, key} = write
   for (let attempt = 1; ; attempt++) {
     try {
-      const {metadata} = await client.mergePatch(
+      const stored: KubeObject = await client.mergePatch(
         resources.configMaps,
         {namespace, name},
         {data: {[key]: write.before}},
         {...options, fieldManager, uid: write.uid, resourceVersion: write.resourceVersion},
       )
-      return {write: {...write, resourceVersion: metadata.resourceVersion ?? ''}, restored: true}
+      if (valueOf(stored, key) !== write.before) return {write, restored: false, reason: alteredBack}
+      return {write: {...write, resourceVersion: stored.metadata.resourceVersion ?? ''}, restored: true}
     } catch (error) {
       const live = await client
         .find<KubeObject>(resources.configMaps, {namespace, name}, options)
@@ -177,7 +194,8 @@ async function undoWrite(client: KubeClient, write: DoneWrite, options: UndoOpti
       if (live !== undefined && valueOf(live, key) === write.before) {
         return {write: {...write, resourceVersion: live.metadata.resourceVersion ?? ''}, restored: true}
       }
-      if (isConflict(error) || hasStatus(error, 404)) return {write, restored: false, reason: changedBy(write, live)}
+      if (!isAdmissionDenial(error) && (isConflict(error) || hasStatus(error, 404)))
+        return {write, restored: false, reason: changedBy(write, live)}
       if (attempt === undoTries || options.signal?.aborted === true || hasStatus(error, 401, 403)) {
         return {write, restored: false, reason: error instanceof Error ? error.message : String(error)}
       }

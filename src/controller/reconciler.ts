@@ -1,11 +1,12 @@
 import {createHash} from 'node:crypto'
 import {collectHosts, readName} from '../hosts/index.ts'
 import type {HostCollection, HostOptions} from '../hosts/index.ts'
-import {hasStatus, sleep} from '../kube/index.ts'
+import {hasStatus, isAdmissionDenial, sleep} from '../kube/index.ts'
 import type {Clock, Log} from '../kube/index.ts'
 import {SrcipError} from '../model/errors.ts'
 import type {Host} from '../model/hosts.ts'
 import {ForeignWrites} from './foreign-writer.ts'
+import {PassFailures} from './pass-failures.ts'
 import {guardNames, keyOf} from './names-guard.ts'
 import type {GuardVerdict, Published} from './names-guard.ts'
 import type {Output, OutputPlan, OutputView} from './output.ts'
@@ -69,12 +70,13 @@ export class Reconciler {
   /** Inputs of the last plan that had nothing to write: planning 10,000 names again would only cost. */
   #inStepWith: string | undefined
   #withheld: readonly Host[] = []
-  #denials = 0
+  readonly #failures: PassFailures
   #state: ReconcileState = {result: 'waiting', reason: 'nothing has been reconciled yet'}
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
     this.#foreign = new ForeignWrites(options.clock)
+    this.#failures = new PassFailures({...options, output: options.output.name})
     this.proofs = new ProofTracker({
       log: options.log,
       events: options.events,
@@ -166,10 +168,21 @@ export class Reconciler {
       this.#state = {result: 'dry-run', names: plan.published.length}
       return {result: 'done'}
     }
+    const pauseMs = this.#failures.pauseMs(fingerprint)
+    if (pauseMs > 0) {
+      const reason = 'the API server alters this very set; it is tried again in ten minutes, or when it changes'
+      this.#state = {result: 'blocked', reason}
+      return {result: 'again', afterMs: pauseMs}
+    }
     await this.#options.assertLeader()
-    const written = await plan.write(signal)
-    this.#denials = 0
-    this.#options.conditions.clear('write-denied', 'the write is allowed again')
+    let written
+    try {
+      written = await plan.write(signal)
+    } catch (error) {
+      if (this.#failures.wasAltered(error, fingerprint, view.object)) this.#options.onWritten?.()
+      throw error
+    }
+    this.#failures.written()
     this.#written = new Set(plan.published.map(keyOf))
     this.#options.onWritten?.()
     observer?.onWrite?.('written')
@@ -320,23 +333,10 @@ export class Reconciler {
     return true
   }
 
-  /** Failures of a pass: which come back how soon. */
   #failed(error: unknown): Outcome {
-    const {conditions, observer, log, random} = this.#options
     const message = error instanceof Error ? error.message : String(error)
     this.#state = {result: 'failed', reason: message, exitCode: error instanceof SrcipError ? error.exitCode : 1}
-    if (error instanceof SrcipError && error.code === 'Denied') {
-      this.#denials++
-      observer?.onWrite?.('denied')
-      conditions.raise('write-denied', {reason: 'WriteDenied', note: message})
-      // Up to a minute a few times, then every ten: somebody has to grant the right first.
-      if (this.#denials > 8) return {result: 'again', afterMs: 600_000 * (0.9 + 0.2 * random())}
-      return {result: 'again'}
-    }
-    observer?.onWrite?.('error')
-    if (hasStatus(error, 429) && error.retryAfterMs !== undefined) return {result: 'wait', afterMs: error.retryAfterMs}
-    log.error(message, {output: this.#options.output.name})
-    return {result: 'again'}
+    return this.#failures.outcome(error)
   }
 }
 
@@ -347,6 +347,7 @@ export type ReconcileState =
   | {readonly result: 'in-step' | 'written' | 'dry-run'; readonly names: number}
 
 function isConflict(error: unknown): boolean {
+  if (isAdmissionDenial(error)) return false
   return hasStatus(error, 409) || (error instanceof SrcipError && error.code === 'Conflict')
 }
 

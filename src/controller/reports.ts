@@ -16,6 +16,7 @@ export type EventReason =
   | 'TooLarge'
   | 'WriteDenied'
   | 'WriteBlocked'
+  | 'WriteAltered'
   | 'MarkersDamaged'
   | 'ForeignWriter'
   | 'NamesRefused'

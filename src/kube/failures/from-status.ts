@@ -88,6 +88,8 @@ function verdict(status: number, body: StatusBody, place: CallPlace): Verdict {
   const what = subjectText(about)
   const said = body.message === undefined ? '' : `: ${body.message}`
   const kubectl = ['kubectl', ...contextFlag(config)].join(' ')
+  const webhook = status < 500 ? webhookText(body.message) : undefined
+  if (webhook !== undefined) return {code: 'Denied', message: `${what}: ${webhook}`}
   switch (status) {
     case 401: {
       const who = config.userName === undefined ? '' : ` of user "${config.userName}"`
@@ -131,8 +133,6 @@ function verdict(status: number, body: StatusBody, place: CallPlace): Verdict {
 
 function forbidden(body: StatusBody, place: CallPlace): Verdict {
   const {about, config} = place
-  const webhook = webhookText(body.message)
-  if (webhook !== undefined) return {code: 'Denied', message: `${subjectText(about)}: ${webhook}`}
   const right = about === undefined ? 'do this' : rightText(about)
   // RBAC's own words repeat the right; anything else (quota, policy) says something new.
   const said = body.message === undefined || /cannot \S+ resource/.test(body.message) ? '' : `: ${body.message}`
@@ -145,7 +145,7 @@ function forbidden(body: StatusBody, place: CallPlace): Verdict {
   }
 }
 
-/** `admission webhook "x" denied the request: text`, which is no matter of RBAC, or undefined. */
+/** `admission webhook "x" denied the request: text`, which is no matter of RBAC whatever its status, or undefined. */
 export function webhookText(message: string | undefined): string | undefined {
   if (message === undefined) return undefined
   return /admission webhook ".*" denied the request.*|ValidatingAdmissionPolicy '.*' with binding '.*' denied request.*/s.exec(

@@ -3,6 +3,7 @@ import {projectIngress} from '../../../src/hosts/index.ts'
 import type {IngressSource} from '../../../src/hosts/index.ts'
 import {KubeFailure} from '../../../src/kube/index.ts'
 import type {Log} from '../../../src/kube/index.ts'
+import {AlteredWrite} from '../../../src/cluster-dns/altered-write.ts'
 import {SrcipError} from '../../../src/model/errors.ts'
 import {Reconciler} from '../../../src/controller/reconciler.ts'
 import {Conditions} from '../../../src/controller/reports.ts'
@@ -282,6 +283,55 @@ describe('failures', () => {
     await rig.pass()
     expect(rig.names()).toEqual(['a.org'])
     expect(rig.lines).toContain('the write is allowed again')
+  })
+
+  test('fault 11: a webhook’s denial is one whatever its status, 409 too; another text is said anew', async () => {
+    const rig = setup()
+    rig.add('a.org')
+    let tries = 0
+    rig.output.beforeWrite = () => {
+      tries++
+      const serverMessage = 'admission webhook "guard.example.org" denied the request: not today'
+      throw new KubeFailure(serverMessage, {kind: 'status', code: 'Denied', status: 409, serverMessage})
+    }
+    expect(await rig.pass()).toEqual({result: 'again'})
+    expect(tries).toBe(1)
+    rig.output.beforeWrite = () => {
+      throw denied
+    }
+    await rig.pass()
+    expect(rig.events).toEqual([
+      'WriteDenied: admission webhook "guard.example.org" denied the request: not today',
+      'WriteDenied: may not patch configmaps',
+    ])
+    expect(rig.counted).toEqual(['denied', 'denied'])
+  })
+
+  test('fault 11: a set that comes out altered is named once and left alone for ten minutes; another set is tried at once', async () => {
+    const rig = setup()
+    rig.add('a.org')
+    let tries = 0
+    rig.output.beforeWrite = () => {
+      tries++
+      throw new AlteredWrite('configmap/kube-system/coredns', 'Corefile', undefined)
+    }
+    expect(await rig.pass()).toEqual({result: 'again', afterMs: 540_000})
+    // What our own write and its undoing wake up does not hasten it.
+    rig.output.edit([])
+    expect(await rig.pass()).toEqual({result: 'again', afterMs: 540_000})
+    expect(tries).toBe(1)
+    expect(rig.events).toHaveLength(1)
+    expect(rig.events[0]).toMatch(
+      /^WriteAltered: configmap\/kube-system\/coredns: .*; the text of before stands again$/,
+    )
+    rig.add('b.org')
+    await rig.pass()
+    expect(tries).toBe(2)
+    await rig.clock.advance(540_000)
+    rig.output.beforeWrite = () => undefined
+    await rig.pass()
+    expect(rig.names()).toEqual(['a.org', 'b.org'])
+    expect(rig.lines).toContain('the text is stored as it was sent again')
   })
 
   test('Retry-After is kept', async () => {

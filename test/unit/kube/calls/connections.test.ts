@@ -222,16 +222,18 @@ describe('refusals', () => {
   const refuse = (status: number, fields: object): void =>
     stage.once((_, response) => (sendStatus(response, status, fields), true))
 
-  test('a webhook’s denial is told apart from a missing right', async () => {
-    refuse(403, {
-      reason: 'Forbidden',
-      message: 'admission webhook "guard.example.org" denied the request: not today\u001b[31m',
-    })
-    await expect(stage.client.mergePatch(resources.configMaps, corednsMap, {})).rejects.toMatchObject({
-      exitCode: 31,
-      message:
-        'configmap/kube-system/coredns: admission webhook "guard.example.org" denied the request: not today [31m',
-    })
+  test('fault 11: a webhook’s denial, with whatever status, is told apart from a missing right', async () => {
+    for (const status of [403, 400, 404, 409, 422]) {
+      refuse(status, {
+        reason: 'Forbidden',
+        message: 'admission webhook "guard.example.org" denied the request: not today\u001b[31m',
+      })
+      await expect(stage.client.mergePatch(resources.configMaps, corednsMap, {}), `${status}`).rejects.toMatchObject({
+        exitCode: 31,
+        message:
+          'configmap/kube-system/coredns: admission webhook "guard.example.org" denied the request: not today [31m',
+      })
+    }
     refuse(403, {
       reason: 'Forbidden',
       message:
