@@ -7,7 +7,10 @@ import CorednsLint from './commands/coredns/lint.ts'
 import CorednsPlan from './commands/coredns/plan.ts'
 import CorednsQuery from './commands/coredns/query.ts'
 import CorednsShow from './commands/coredns/show.ts'
+import Disable from './commands/disable.ts'
 import Doctor from './commands/doctor.ts'
+import Enable from './commands/enable.ts'
+import Guard from './commands/guard.ts'
 import Help from './commands/help.ts'
 import MirrorCopy from './commands/mirror/copy.ts'
 import MirrorExport from './commands/mirror/export.ts'
@@ -18,8 +21,12 @@ import MirrorPlan from './commands/mirror/plan.ts'
 import MirrorValues from './commands/mirror/values.ts'
 import MirrorVerify from './commands/mirror/verify.ts'
 import Proxy from './commands/proxy.ts'
+import Resume from './commands/resume.ts'
+import Rollback from './commands/rollback.ts'
 import Run from './commands/run.ts'
+import Runs from './commands/runs.ts'
 import Status from './commands/status.ts'
+import Unlock from './commands/unlock.ts'
 import VerifyInside from './commands/verify/inside.ts'
 import VerifyOutside from './commands/verify/outside.ts'
 import SnapshotCommand from './commands/snapshot.ts'
@@ -37,7 +44,10 @@ export const COMMANDS = {
   'coredns:plan': CorednsPlan,
   'coredns:query': CorednsQuery,
   'coredns:show': CorednsShow,
+  disable: Disable,
   doctor: Doctor,
+  enable: Enable,
+  guard: Guard,
   help: Help,
   'mirror:copy': MirrorCopy,
   'mirror:export': MirrorExport,
@@ -48,7 +58,11 @@ export const COMMANDS = {
   'mirror:values': MirrorValues,
   'mirror:verify': MirrorVerify,
   proxy: Proxy,
+  resume: Resume,
+  rollback: Rollback,
   run: Run,
+  runs: Runs,
+  unlock: Unlock,
   status: Status,
   'verify:inside': VerifyInside,
   'verify:outside': VerifyOutside,

@@ -59,8 +59,8 @@ const plurals: Readonly<Record<string, string>> = {NetworkPolicy: 'networkpolici
 
 /** Which object a manifest is; kinds of ours only, whose plurals are regular or listed here. */
 export function objectOfManifest(manifest: Readonly<Record<string, unknown>>): PlanObject {
-  const [group = '', version] = splitApiVersion(String(manifest['apiVersion'] ?? ''))
-  const kind = String(manifest['kind'] ?? '')
+  const [group = '', version] = splitApiVersion(word(manifest['apiVersion']))
+  const kind = word(manifest['kind'])
   const metadata = (manifest['metadata'] ?? {}) as {readonly name?: string; readonly namespace?: string}
   return {
     group,
@@ -70,6 +70,10 @@ export function objectOfManifest(manifest: Readonly<Record<string, unknown>>): P
     ...(metadata.namespace === undefined ? {} : {namespace: metadata.namespace}),
     name: metadata.name ?? '',
   }
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function splitApiVersion(apiVersion: string): [string, string] {

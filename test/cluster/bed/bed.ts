@@ -199,6 +199,7 @@ async function startInside(
   })
   const nginx: Image = {
     entrypoint: [parts.nginx, '-c', '$(BED_FOLDER)/nginx.conf', '-g', 'daemon off;'],
+    ignoresArguments: true,
     prepare: ingress.prepare,
   }
   const tools = toolsFolder(namespaces.folder, parts.kubectl)

@@ -143,6 +143,12 @@ export function ingressObjects(options: {proxyProtocol: boolean}): KubeObject[] 
             {
               name: 'controller',
               image: 'registry.k8s.io/ingress-nginx/controller:v1.14.1',
+              args: [
+                '/nginx-ingress-controller',
+                '--configmap=$(POD_NAMESPACE)/ingress-nginx-controller',
+                '--ingress-class=nginx',
+              ],
+              env: [{name: 'POD_NAMESPACE', valueFrom: {fieldRef: {fieldPath: 'metadata.namespace'}}}],
               ports: [
                 {name: 'http', containerPort: 80},
                 {name: 'https', containerPort: 443},

@@ -8,6 +8,9 @@ const repository = (path: string) => fileURLToPath(new URL(`../../../${path}`, i
 /** Image name of the product in the bed's pods: `kubectl srcip`, through a real kubectl. */
 export const PRODUCT_IMAGE = 'ghcr.io/srcip/srcip:bed'
 
+/** The same, named by digest as people name it. */
+export const PRODUCT_IMAGE_BY_DIGEST = `registry.example.org/srcip@sha256:${'3f'.repeat(32)}`
+
 /** The programs behind the image names that the bed's pods use. */
 export function bedImages(settings: {
   /** Folder with kubectl, the product and Node, as a container would have them on its PATH. */
@@ -25,7 +28,7 @@ export function bedImages(settings: {
     if (image.includes('ingress-nginx/controller') && settings.nginx !== undefined) return settings.nginx
     if (image === 'bed/echo:1') return {entrypoint: [process.execPath, repository('test/cluster/bed/echo-main.ts')]}
     if (image === 'bed/caller:1') return {entrypoint: ['sleep', 'infinity']}
-    if (image === PRODUCT_IMAGE) return productImage(settings.tools)
+    if (image === PRODUCT_IMAGE || image === PRODUCT_IMAGE_BY_DIGEST) return productImage(settings.tools)
     throw new Error(`Failed to pull image "${image}": the bed has no program for it`)
   }
 }

@@ -11,6 +11,8 @@ export type Image = {
   env?: Record<string, string>
   /** `$(BED_FOLDER)` in it stands for the pod's folder on this machine. */
   entrypoint: string[]
+  /** The program of the bed takes none of the arguments that the real one has. */
+  ignoresArguments?: boolean
   /** Called before the container starts, to write files that the program reads. */
   prepare?: (pod: Pod, folder: string) => Promise<void> | void
 }
@@ -43,7 +45,8 @@ export async function startContainer(
   const known: Record<string, string> = {...variables, BED_FOLDER: actor.folder}
   const expand = (word: string) =>
     word.replaceAll(/\$\(([A-Za-z_][\w.-]*)\)/g, (whole, name: string) => known[name] ?? whole)
-  const argv = [...(container.command ?? image.entrypoint), ...(container.args ?? [])].map(expand)
+  const given = image.ignoresArguments === true ? [] : (container.args ?? [])
+  const argv = [...(container.command ?? image.entrypoint), ...given].map(expand)
   const script = ['set -e', ...mountLines(container, volumes), `cd ${quoted(container.workingDir ?? '/')}`, 'exec "$@"']
   const unshare = ['unshare', '--mount', '--propagation', 'private', '--']
   const log = join(actor.folder, `${container.name}.${restart}.log`)
