@@ -82,7 +82,7 @@ await describeWithParts('writes of cluster DNS with their preconditions', [...AP
     expect((await read('coredns')).data).toEqual({Corefile: 'c'})
   })
 
-  test('another object of the same name is not written', async () => {
+  test('fault 9: another object of the same name is not written', async () => {
     const write = await prepared('coredns', {Corefile: 'a'}, {key: 'Corefile', after: 'b'})
     await client.delete(resources.configMaps, key('coredns'))
     await expect(makeWrites(client, [write])).rejects.toMatchObject({
@@ -157,7 +157,7 @@ await describeWithParts('writes of cluster DNS with their preconditions', [...AP
     expect((await read('coredns')).data).toEqual({Corefile: 'a'})
   })
 
-  test('a text of over 1 MiB is refused by the server and reported, nothing written', async () => {
+  test('fault 13: a text of over 1 MiB is refused by the server and reported, nothing written', async () => {
     const write = await prepared('coredns', {Corefile: 'a'}, {key: 'Corefile', after: 'x'.repeat(1_048_577)})
     await expect(makeWrites(client, [write])).rejects.toMatchObject({message: expect.stringMatching(/Too long/)})
     expect((await read('coredns')).data).toEqual({Corefile: 'a'})

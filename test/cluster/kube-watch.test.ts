@@ -129,7 +129,7 @@ await describeWithParts('reflector and Lease on a real API server', [...API_SERV
     }
   })
 
-  test('missing rights: forbidden, nothing lost; it heals', {timeout: 120_000}, async () => {
+  test('fault 5: missing rights: forbidden, nothing lost; it heals', {timeout: 120_000}, async () => {
     const limited = await connect('watcher')
     const {reflector, states} = watch(limited)
     await expect.poll(() => reflector.state, {timeout: 10_000}).toBe('forbidden')
@@ -166,7 +166,7 @@ await describeWithParts('reflector and Lease on a real API server', [...API_SERV
   })
 
   test(
-    'a kind that is installed later appears, and one that is removed goes only when it is sure',
+    'fault 6: a kind that is installed later appears, and one that is removed goes only when it is sure',
     {timeout: 180_000},
     async () => {
       const {reflector, states} = watch(client, {resource: widgets})
@@ -185,7 +185,7 @@ await describeWithParts('reflector and Lease on a real API server', [...API_SERV
 
   describe('the API server is killed and comes back', () => {
     test(
-      'the watch goes on from where it was, without a list; an old version is then 410',
+      'fault 1: the watch goes on from where it was, without a list; an old version is then 410',
       {timeout: 180_000},
       async () => {
         const {reflector, changes, lists, states} = watch(client)
@@ -213,7 +213,7 @@ await describeWithParts('reflector and Lease on a real API server', [...API_SERV
     )
 
     test(
-      'a list whose moment is compacted away between two pages is read again as a whole',
+      'fault 2: a list whose moment is compacted away between two pages is read again as a whole',
       {timeout: 120_000},
       async () => {
         for (let index = 0; index < 5; index += 1)
@@ -242,7 +242,7 @@ await describeWithParts('reflector and Lease on a real API server', [...API_SERV
     )
 
     test(
-      'what was deleted while nobody looked, and 410 on the way back, give tombstones after one list',
+      'fault 2: what was deleted while nobody looked, and 410 on the way back, give tombstones after one list',
       {timeout: 180_000},
       async () => {
         await client.create(resources.ingresses, ingress('doomed'))
@@ -325,7 +325,7 @@ await describeWithParts('reflector and Lease on a real API server', [...API_SERV
       },
     )
 
-    test('electing: one leader at a time, a stop hands over', {timeout: 60_000}, async () => {
+    test('fault 8: electing: one leader at a time, a stop hands over', {timeout: 60_000}, async () => {
       const log: string[] = []
       const stops = [new AbortController(), new AbortController()]
       const runs = await Promise.all(

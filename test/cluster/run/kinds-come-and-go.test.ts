@@ -45,7 +45,7 @@ await describeWithParts('kinds of the Gateway API that come and go while run is 
   }
 
   test(
-    'absent at start, installed, removed, back: other names stay all along, routes appear',
+    'fault 6: absent at start, installed, removed, back: other names stay all along, routes appear',
     {timeout: 480_000},
     async () => {
       await cluster.admin.create(ingress('shop', ['shop.example.org']))

@@ -46,7 +46,7 @@ await describeWithParts('srcip run with 5,000 Ingresses and 500 HTTPRoutes', API
     cluster.admin.request('POST', `/apis/gateway.networking.k8s.io/v1/namespaces/demo/${plural}`, object)
   const names = async () => publishedNames((await cluster.corefile()).split('\n')).length
 
-  test('all names are written, bursts in few writes, in little memory', {timeout: 240_000}, async () => {
+  test('fault 14: all names are written, bursts in few writes, in little memory', {timeout: 240_000}, async () => {
     // As it is shipped: the memory of a bundle is not that of sources that Node strips while it loads them.
     const run = new RunProcess(['run', '--relist-interval', '5s', '--verify-timeout', '1h', '--via', 'direct'], {
       POD_NAME: 'srcip-0',

@@ -36,7 +36,7 @@ describe('a watch that goes quiet', () => {
   })
 
   test(
-    'in all five modes a new host is written within 25 s, with at most two watches open',
+    'fault 4: in all five modes a new host is written within 25 s, with at most two watches open',
     {timeout: 120_000},
     async () => {
       const rigs = await Promise.all(

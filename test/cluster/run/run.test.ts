@@ -62,7 +62,7 @@ await describeWithParts('srcip run against a real API server, with the rights of
     expect(await events()).toContain('coredns Applied: wrote 1 names to dns: 1 new, 0 gone')
   })
 
-  test('an API server that is away for ten seconds costs nothing: no write, no name lost, then it goes on', async () => {
+  test('fault 1: an API server that is away for ten seconds costs nothing: no write, no name lost, then it goes on', async () => {
     await cluster.admin.create(ingress('shop', ['shop.example.org']))
     const run = start()
     await eventually(['shop.example.org'])
@@ -79,7 +79,7 @@ await describeWithParts('srcip run against a real API server, with the rights of
     expect(run.child.exitCode).toBeNull()
   })
 
-  test('a right that is taken away mid-run keeps the names, also of a process that starts meanwhile; given back, it heals', async () => {
+  test('fault 5: a right that is taken away mid-run keeps the names, also of a process that starts meanwhile; given back, it heals', async () => {
     await cluster.admin.create(ingress('shop', ['shop.example.org']))
     const first = start({relistMs: 20_000})
     await eventually(['shop.example.org'])
@@ -104,7 +104,7 @@ await describeWithParts('srcip run against a real API server, with the rights of
     await eventually(['wiki.example.org'])
   })
 
-  test('two replicas: one writes; SIGTERM hands over at once, kill -9 after the Lease has run out', async () => {
+  test('fault 8: two replicas: one writes; SIGTERM hands over at once, kill -9 after the Lease has run out', async () => {
     await cluster.admin.create(ingress('shop', ['shop.example.org']))
     const a = start({}, 'srcip-a')
     await a.said('this process holds the Lease')
@@ -144,7 +144,7 @@ await describeWithParts('srcip run against a real API server, with the rights of
     await eventually(['shop.example.org', 'wiki.example.org'])
   })
 
-  test('a missing Corefile is not invented, an immutable one is left alone; both are met again when they are back', async () => {
+  test('fault 9, 10: a missing Corefile is not invented, an immutable one is left alone; both are met again when they are back', async () => {
     await cluster.admin.create(ingress('shop', ['shop.example.org']))
     const run = start()
     await eventually(['shop.example.org'])

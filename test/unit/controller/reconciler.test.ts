@@ -334,7 +334,7 @@ describe('failures', () => {
     expect(rig.lines).toContain('the text is stored as it was sent again')
   })
 
-  test('Retry-After is kept', async () => {
+  test('fault 12: Retry-After is kept', async () => {
     const rig = setup()
     rig.output.beforeRead = () => {
       throw new KubeFailure('too many', {kind: 'status', code: 'Unreachable', status: 429, retryAfterMs: 7000})

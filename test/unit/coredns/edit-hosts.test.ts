@@ -304,7 +304,7 @@ test('a spared name is a host name below a wanted wildcard, or is left out', () 
   expect(after.match(/rewrite name exact .*/g)).toEqual(['rewrite name exact static.example.org static.example.org.'])
 })
 
-test('a file near 1 MiB is refused before and after', () => {
+test('fault 13: a file near 1 MiB is refused before and after', () => {
   const huge = bytes(`${text(good)}${'# filler\n'.repeat(117_000)}`)
   expect(planEdit({corefile: huge, hosts: exact('a.example')}).refusal?.code).toBe('TooLarge')
   const nearly = bytes(`${text(good)}${'#'.repeat(1_048_576 - good.length - 100)}\n`)

@@ -120,7 +120,7 @@ describe('watches', () => {
     return 'end'
   }
 
-  test('a line cut in the middle of a character', async () => {
+  test('fault 15: a line cut in the middle of a character', async () => {
     expect(await first('{"type":"ADDED","object":{"metadata":{"name":"größe–日本"}}}\n')).toMatchObject({
       object: {metadata: {name: 'größe–日本'}},
     })

@@ -61,7 +61,7 @@ describe('connections', () => {
     })
   })
 
-  test('a name that DNS does not know', async () => {
+  test('fault 15: a name that DNS does not know', async () => {
     const lost = stage.connect({server: 'http://kube.invalid:6443'})
     await expect(lost.get(resources.configMaps, corednsMap)).rejects.toMatchObject({
       exitCode: 30,
@@ -80,7 +80,7 @@ describe('connections', () => {
 })
 
 describe('time limits', () => {
-  test('a server that never answers', async () => {
+  test('fault 3: a server that never answers', async () => {
     stage.once(() => true)
     const answer = stage.client.get(resources.configMaps, corednsMap, {timeoutMs: 80})
     await expect(answer).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe('time limits', () => {
     await expect(asked.get(resources.configMaps, corednsMap)).rejects.toMatchObject({kind: 'deadline', exitCode: 124})
   })
 
-  test('a body that stops half-way', async () => {
+  test('fault 3: a body that stops half-way', async () => {
     stage.once((_, response) => {
       response.writeHead(200, {'content-type': 'application/json'}).write('{"kind":')
       return true
@@ -125,7 +125,7 @@ describe('a server under load', () => {
       return true
     }
 
-  test.each([429, 503])('%i with Retry-After is waited for', async (status) => {
+  test.each([429, 503])('fault 12: %i with Retry-After is waited for', async (status) => {
     stage.once(busy(status, '1'))
     const started = performance.now()
     await stage.client.get(resources.configMaps, corednsMap)

@@ -21,7 +21,7 @@ test('however the bytes are cut, the lines are the same', () => {
   )
 })
 
-test('a line may be as long as the limit, in any number of pieces, and not longer', () => {
+test('fault 15: a line may be as long as the limit, in any number of pieces, and not longer', () => {
   const splitter = new LineSplitter(10)
   expect(splitter.push(Buffer.from('01234'))).toEqual([])
   expect(splitter.push(Buffer.from('56789\nx')).map(String)).toEqual(['0123456789'])

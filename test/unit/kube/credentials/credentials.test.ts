@@ -70,7 +70,7 @@ test('a token file is read again after a 401 at once, and a 401 that stays is to
   expect(stage.server.requests).toHaveLength(4)
 })
 
-test('a token file is read again after 10 s of the monotonic clock, and the last token kept when it is gone', async () => {
+test('fault 7, 15: a token file is read again after 10 s of the monotonic clock, and the last token kept when it is gone', async () => {
   const tls = await secure()
   const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, 'one')
@@ -161,7 +161,7 @@ test('an authority that did not sign, a name that does not fit, and no verificat
   ).rejects.toMatchObject({exitCode: 2})
 })
 
-test('a rotated CA file is used for new connections within a minute', async () => {
+test('fault 15: a rotated CA file is used for new connections within a minute', async () => {
   await secure()
   const caFile = join(folder, 'ca.crt')
   await writeFile(caFile, authority.cert)

@@ -189,7 +189,7 @@ describe('talking to a person', () => {
     expect(await runs()).toBe(1)
   })
 
-  test('one that hangs is ended after 30 s', async () => {
+  test('fault 15: one that hangs is ended after 30 s', async () => {
     const source = await plugin('exec sleep 60\n')
     const waiting = source.current(undefined)
     const failed = expect(waiting).rejects.toMatchObject({

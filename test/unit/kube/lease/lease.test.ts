@@ -207,7 +207,7 @@ describe('holding', () => {
     await within(0, ours.release())
   })
 
-  test('is over for a blocked event loop before any timer runs', async () => {
+  test('fault 8: is over for a blocked event loop before any timer runs', async () => {
     const ours = lock('us')
     await within(0, ours.acquire())
     clock.block(12_000)
@@ -243,7 +243,7 @@ describe('holding', () => {
     expect(server.lease.spec?.holderIdentity).toBe('thief')
   })
 
-  test('a wall clock that jumped makes the record be read before the next write', async () => {
+  test('fault 7: a wall clock that jumped makes the record be read before the next write', async () => {
     const ours = lock('us')
     await within(0, ours.acquire())
     clock.setWall(clock.wall() + 3_600_000)
@@ -267,7 +267,7 @@ describe('election', () => {
     }, stop)
   }
 
-  test('a stop hands over within 5 s, after the leader’s last word', async () => {
+  test('fault 8: a stop hands over within 5 s, after the leader’s last word', async () => {
     const events: string[] = []
     const [first, second] = [new AbortController(), new AbortController()]
     const one = candidate('one', first.signal, events)
@@ -284,7 +284,7 @@ describe('election', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('a killed leader is followed after 15 to 20 s', async () => {
+  test('fault 8: a killed leader is followed after 15 to 20 s', async () => {
     const events: string[] = []
     let killed = false
     const {client} = server

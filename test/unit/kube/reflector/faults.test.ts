@@ -61,7 +61,7 @@ function disturb(which: 'watch' | 'list', fault: Fault): () => void {
   return () => void server.faults.splice(server.faults.indexOf(guarded), 1)
 }
 
-test('1: the server is killed and comes back: resumed without a list, nothing missed', async () => {
+test('fault 1: the server is killed and comes back: resumed without a list, nothing missed', async () => {
   await begin()
   await server.kill()
   await expect.poll(() => reflector.state).toBe('stale')
@@ -73,7 +73,7 @@ test('1: the server is killed and comes back: resumed without a list, nothing mi
   expect(changes).toEqual(['add edge/a', 'add edge/b', 'delete edge/a'])
 })
 
-test('1: every connection is reset', async () => {
+test('fault 1: every connection is reset', async () => {
   await begin()
   server.reset()
   put('b')
@@ -81,7 +81,7 @@ test('1: every connection is reset', async () => {
   expect(lists).toEqual(['first'])
 })
 
-test('2: history is compacted while the watch is away: one list, tombstones', async () => {
+test('fault 2: history is compacted while the watch is away: one list, tombstones', async () => {
   await begin()
   const heal = disturb('watch', (_, response) => (response.socket?.resetAndDestroy(), true))
   server.reset()
@@ -93,7 +93,7 @@ test('2: history is compacted while the watch is away: one list, tombstones', as
   expect(lists).toEqual(['first', 'expired'])
 })
 
-test('2: 410 as an ERROR event', async () => {
+test('fault 2: 410 as an ERROR event', async () => {
   await begin()
   let once = true
   disturb('watch', (_, response) => {
@@ -107,7 +107,7 @@ test('2: 410 as an ERROR event', async () => {
   expect(changes).toEqual(['add edge/a'])
 })
 
-test('3: a watch that flows slowly lives, also where its bytes come one by one', async () => {
+test('fault 3: a watch that flows slowly lives, also where its bytes come one by one', async () => {
   disturb('watch', (request, response) => {
     if (request.query.get('sendInitialEvents') === 'true') return false
     response.writeHead(200)
@@ -127,7 +127,7 @@ test('3: a watch that flows slowly lives, also where its bytes come one by one',
   expect(server.count(({watch}) => watch)).toBe(2)
 })
 
-test('4: a watch that says 200 and then nothing is replaced, and the event of the gap arrives', async () => {
+test('fault 4: a watch that says 200 and then nothing is replaced, and the event of the gap arrives', async () => {
   await begin({idleMs: 400})
   let mute = true
   disturb('watch', (_, response) => {
@@ -143,7 +143,7 @@ test('4: a watch that says 200 and then nothing is replaced, and the event of th
   await expect.poll(() => server.sockets).toBeLessThanOrEqual(2)
 })
 
-test('4: a server that holds the headers back, as a buffering proxy does, is waited for as long as a quiet watch', async () => {
+test('fault 4: a server that holds the headers back, as a buffering proxy does, is waited for as long as a quiet watch', async () => {
   await begin({idleMs: 700})
   disturb('watch', (_, response) => {
     setTimeout(() => {
@@ -159,7 +159,7 @@ test('4: a server that holds the headers back, as a buffering proxy does, is wai
   expect(server.count(({watch}) => watch)).toBe(2)
 })
 
-test('5: 403 on list and watch keeps every name, and says whose right is missing', async () => {
+test('fault 5: 403 on list and watch keeps every name, and says whose right is missing', async () => {
   await begin()
   const heal = [
     disturb(
@@ -182,7 +182,7 @@ test('5: 403 on list and watch keeps every name, and says whose right is missing
   for (const undo of heal) undo()
 })
 
-test('12: 429 with Retry-After on a watch is waited for, once', async () => {
+test('fault 12: 429 with Retry-After on a watch is waited for, once', async () => {
   await begin()
   let refused = 0
   disturb('watch', (_, response) => {
@@ -200,7 +200,7 @@ test('12: 429 with Retry-After on a watch is waited for, once', async () => {
   expect(lists).toEqual(['first'])
 })
 
-test('15: a malformed line loses nothing', async () => {
+test('fault 15: a malformed line loses nothing', async () => {
   await begin()
   let broken = true
   disturb('watch', (_, response) => {
@@ -216,7 +216,7 @@ test('15: a malformed line loses nothing', async () => {
   expect(lists).toEqual(['first'])
 })
 
-test('15: an object of some megabytes in one line is read; a line of more than 8 MiB is not', async () => {
+test('fault 15: an object of some megabytes in one line is read; a line of more than 8 MiB is not', async () => {
   await begin()
   server.objects.put(collection, {
     metadata: {namespace: 'edge', name: 'large', annotations: {text: 'ü'.repeat(3 * 1024 * 1024)}},
@@ -253,7 +253,7 @@ test.each([
   expect(keys()).toEqual([key('a')])
 })
 
-test('15: the token file is gone when the watch has to be opened anew', async () => {
+test('fault 15: the token file is gone when the watch has to be opened anew', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reflector-'))
   const authority = testAuthority('ca')
   await server.kill()

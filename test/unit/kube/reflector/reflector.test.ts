@@ -144,7 +144,7 @@ describe('resuming', () => {
     expect(Math.max(...gaps)).toBe(45_000)
   })
 
-  test('429 waits as long as the server says, and does not list', async () => {
+  test('fault 12: 429 waits as long as the server says, and does not list', async () => {
     stage.server.watch.fail(refusal(429, {}, 17_000))
     await stage.clock.advance(16_999)
     expect(stage.server.watches).toHaveLength(1)
@@ -153,7 +153,7 @@ describe('resuming', () => {
     expect(stage.server.watch.options.resourceVersion).toBe('7')
   })
 
-  test('429 as an ERROR event waits for details.retryAfterSeconds', async () => {
+  test('fault 12: 429 as an ERROR event waits for details.retryAfterSeconds', async () => {
     stage.server.watch.fail(refusal(429, {details: {retryAfterSeconds: 9}}))
     await stage.clock.advance(8999)
     expect(stage.server.watches).toHaveLength(1)
@@ -171,7 +171,7 @@ describe('resuming', () => {
     expect(stage.listReasons).toContain('unavailable')
   })
 
-  test('an unreadable event resumes from the last good version; the second one lists anew', async () => {
+  test('fault 15: an unreadable event resumes from the last good version; the second one lists anew', async () => {
     stage.server.watch.send('ADDED', object('b', '9')).fail(garbage())
     await stage.clock.advance(0)
     expect(stage.server.watch.options).toMatchObject({resourceVersion: '9', sendInitialEvents: false})
@@ -227,7 +227,7 @@ describe('410', () => {
     expect(stage.server.watch.options.resourceVersion).toBeUndefined()
   })
 
-  test('a loop of 410 backs off', async () => {
+  test('fault 2: a loop of 410 backs off', async () => {
     stage.serveInitial('30')
     const answer = stage.server.onWatch
     stage.server.onWatch = (watch, resource) => {
@@ -253,7 +253,7 @@ describe('410', () => {
 })
 
 describe('silence', () => {
-  test('a quiet watch is replaced after 90 s, the idle connections with it; the second time it backs off', async () => {
+  test('fault 4: a quiet watch is replaced after 90 s, the idle connections with it; the second time it backs off', async () => {
     stage.serveInitial('7')
     stage.start()
     await stage.clock.advance(89_999)

@@ -6,7 +6,7 @@ import {networkTrouble, object, page, refusal} from '../../../support/scripted-c
 const stage = new ReflectorStage()
 
 describe('rights', () => {
-  test('403 keeps the store, is said once, is tried at 30 s up to 5 min, and heals', async () => {
+  test('fault 5: 403 keeps the store, is said once, is tried at 30 s up to 5 min, and heals', async () => {
     stage.serveInitial('7', object('a', '3'))
     stage.start()
     await stage.clock.advance(0)
@@ -46,7 +46,7 @@ describe('rights', () => {
 describe('absent kinds', () => {
   const served = {incomplete: [], find: () => resources.ingresses}
 
-  test('404 empties the store only when discovery has said so twice, 30 s apart', async () => {
+  test('fault 6: 404 empties the store only when discovery has said so twice, 30 s apart', async () => {
     stage.serveInitial('7', object('a', '3'))
     stage.start()
     await stage.clock.advance(0)
@@ -60,7 +60,7 @@ describe('absent kinds', () => {
     expect(stage.changes).toEqual(['add edge/a', 'delete edge/a tombstone'])
   })
 
-  test('a 404 while the API server starts removes nothing', async () => {
+  test('fault 6: a 404 while the API server starts removes nothing', async () => {
     stage.serveInitial('7', object('a', '3'))
     stage.start()
     await stage.clock.advance(0)
@@ -89,7 +89,7 @@ describe('absent kinds', () => {
     expect(stage.reflector.state).toBe('stale')
   })
 
-  test('a kind that is installed later is found within 6 minutes', async () => {
+  test('fault 6: a kind that is installed later is found within 6 minutes', async () => {
     stage.server.onWatch = (watch) => watch.fail(refusal(404))
     stage.start()
     await stage.clock.advance(3_600_000)
@@ -199,7 +199,7 @@ describe('the list beside the watch', () => {
   })
 })
 
-test('a handler that throws loses nothing', async () => {
+test('fault 15: a handler that throws loses nothing', async () => {
   stage.serveInitial('7', object('a', '3'), object('b', '4'))
   stage.start({
     onChange: () => {
@@ -212,7 +212,7 @@ test('a handler that throws loses nothing', async () => {
   expect(stage.lines).toContain('a change handler failed')
 })
 
-test('a wall clock that jumps moves no timer', async () => {
+test('fault 7: a wall clock that jumps moves no timer', async () => {
   stage.serveInitial('7')
   stage.start()
   await stage.clock.advance(1000)
@@ -224,7 +224,7 @@ test('a wall clock that jumps moves no timer', async () => {
   expect(stage.server.watches).toHaveLength(2)
 })
 
-test('stop ends everything in any phase', async () => {
+test('fault 15: stop ends everything in any phase', async () => {
   for (const moment of [0, 5000, 12_000, 40_000]) {
     stage.server.onWatch = (watch) => {
       if (watch.options.sendInitialEvents !== true) watch.fail(networkTrouble())
