@@ -38,6 +38,11 @@ export async function runPlan(ports: EnginePorts, plan: Plan, options: RunOption
   if (options.dryRun === 'server') {
     for (const [index, step] of plan.steps.entries()) {
       if (!writes(step) || looks[index] === 'done') continue
+      const first = plan.steps.slice(0, index).find((before) => overlap(before.operation, step.operation))
+      if (first !== undefined) {
+        blank.note(index, 'pending', [`not checked by the server: it changes what step ${first.id} writes first`])
+        continue
+      }
       const {notes} = await ports.act(step.operation, {dryRun: 'server', step: step.id, signal: options.signal})
       blank.note(index, 'pending', notes)
     }

@@ -17,6 +17,8 @@ export type ControlPlane = {
   url: string
   /** Address for this process. */
   tunnelUrl: string
+  /** Audit log of the API server: who wrote what, by the server's own account. */
+  auditLog: string
   tokenOf(user: string): string
   /** Kills the API server with SIGKILL and starts it anew; resolves when it answers. */
   restartServer(): Promise<void>
@@ -25,6 +27,14 @@ export type ControlPlane = {
 }
 
 const port = 6443
+/** Writes only: reads and watches of a bed are many. */
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: None, verbs: [get, list, watch]}
+  - {level: Metadata}
+`
 const kubeletPort = 10250
 
 /** Starts etcd, kube-apiserver and the kubelet stand-in on the node. */
@@ -59,6 +69,8 @@ export async function startControlPlane(
     signingKey(join(pki, 'service-accounts.key')),
   ])
   const tokens = tokenFile(join(state, 'tokens.csv'), users)
+  const auditLog = join(state, 'audit.log')
+  writeFileSync(join(state, 'audit-policy.yaml'), auditPolicy)
   const serverArguments = [
     ...apiServerArguments({etcdPort: 2379, port, bind: '0.0.0.0', serving, serviceAccounts}),
     `--advertise-address=${NODE_ADDRESS}`,
@@ -67,6 +79,8 @@ export async function startControlPlane(
     `--kubelet-client-certificate=${kubeletClient.cert}`,
     `--kubelet-client-key=${kubeletClient.key}`,
     '--kubelet-preferred-address-types=InternalIP',
+    `--audit-policy-file=${join(state, 'audit-policy.yaml')}`,
+    `--audit-log-path=${auditLog}`,
   ]
   let server = await start(parts['kube-apiserver'], 'kube-apiserver', serverArguments)
   writeFileSync(stateFile(namespaces), '{}')
@@ -91,6 +105,7 @@ export async function startControlPlane(
     ca,
     url,
     tunnelUrl,
+    auditLog,
     tokenOf: tokens.of,
     async restartServer() {
       killInside(server, 'SIGKILL')

@@ -1,127 +1,122 @@
-import {beforeAll, expect, test} from 'vitest'
+import {readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {afterAll, beforeAll, expect, test} from 'vitest'
 import type {Plan, RunList, RunResult} from '../../../src/model/plan.ts'
-import {
-  applicationObjects,
-  BED_PARTS,
-  bedForSuite,
-  callerPod,
-  describeWithParts,
-  ingressFor,
-  OUTSIDE,
-  PRODUCT_IMAGE_BY_DIGEST,
-  type KubeObject,
-} from '../bed/index.ts'
-
-const host = 'shop.example.org'
+import {BED_PARTS, bedForSuite, describeWithParts, PRODUCT_IMAGE_BY_DIGEST, type KubeObject} from '../bed/index.ts'
+import {runJobs} from '../chart/job-runner.ts'
+import {Pair} from './pair.ts'
 
 await describeWithParts('enable and disable on a plain pair', BED_PARTS, async () => {
   const current = await bedForSuite({ingress: 'nginx-plain', publicZones: ['example.org']})
-  const srcip = async (...args: string[]) => {
-    const {code, stdout, stderr} = await current().cli(['kubectl', 'srcip', ...args], {timeout: 300_000})
-    return {code, stdout, stderr}
-  }
-  const outside = async (): Promise<string> => {
-    const url = `http://${host}/`
-    const to = `${host}:80:${OUTSIDE.balancer}`
-    const {stdout} = await current().client.exec([
-      'curl',
-      '-s',
-      '-m',
-      '5',
-      '--resolve',
-      to,
-      '-o',
-      '-',
-      '-w',
-      '%{http_code}',
-      url,
-    ])
-    return stdout
-  }
-  const inside = async (): Promise<string> => {
-    const {stdout} = await current().inPod('shop/caller', [
-      'curl',
-      '-s',
-      '-m',
-      '5',
-      '-o',
-      '-',
-      '-w',
-      '%{http_code}',
-      `http://${host}/`,
-    ])
-    return stdout
-  }
+  let pair: Pair
+  const jobs = new AbortController()
+  const image = ['--image', PRODUCT_IMAGE_BY_DIGEST]
+  const settings = async () => (await pair.configMap('ingress-nginx', 'ingress-nginx-controller')).data
+  const corefile = async () => (await pair.configMap('kube-system', 'coredns')).data['Corefile'] ?? ''
+  let before: {readonly settings: unknown; readonly corefile: string}
 
   beforeAll(async () => {
-    const bed = current()
-    await bed.create(
-      {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'shop'}},
-      ...applicationObjects('shop', 'shop'),
-      ingressFor('shop', 'shop', host, 'shop'),
-      callerPod('shop', 'caller'),
-    )
-    await bed.waitReady('shop')
-    await bed.waitReady('ingress-nginx')
+    pair = new Pair(current())
+    await pair.start()
+    void runJobs(current(), 'srcip', jobs.signal)
+    before = {settings: await settings(), corefile: await corefile()}
   }, 120_000)
+  afterAll(() => jobs.abort())
 
-  test('before: applications see a node, and pods get in', async () => {
-    await expect.poll(outside, {timeout: 20_000}).toContain('200')
-    await expect.poll(inside, {timeout: 20_000}).toContain('200')
-  }, 60_000)
-
-  test('the plan names every step and what fails meanwhile, and writes nothing', async () => {
-    const {code, stdout, stderr} = await srcip(
-      'enable',
-      '--plan',
-      '-o',
-      'json',
-      '--image',
-      PRODUCT_IMAGE_BY_DIGEST,
-      '--no-guard',
-    )
+  test('the plan names every step and what fails meanwhile, and nothing is written', {timeout: 60_000}, async () => {
+    const writes = pair.writes()
+    const {code, stdout, stderr} = await pair.srcip('enable', '--plan', '-o', 'json', ...image)
     expect(code, stderr).toBe(0)
     const plan = JSON.parse(stdout) as Plan
-    expect(plan.steps.map(({id}) => id)).toEqual(['proxy', 'controller', 'balancer', 'receiver', 'proxy-always'])
-    expect(plan.orders[0]?.cuts.length).toBeGreaterThan(0)
-  }, 60_000)
+    const ids = ['proxy', 'controller', 'guard', 'balancer', 'receiver', 'confirm', 'guard-away', 'proxy-always']
+    expect(plan.steps.map(({id}) => id)).toEqual(ids)
+    expect(plan.orders[0]?.cuts.map(({side, port, from, until}) => `${side} ${port} ${from} ${until}`)).toEqual([
+      ...['outside 80 balancer receiver', 'outside 443 balancer receiver'],
+      ...['inside 80 receiver receiver', 'inside 443 receiver receiver'],
+    ])
+    const again = await pair.srcip('enable', '--plan', '-o', 'json', ...image)
+    expect(again.stdout, 'same cluster, same bytes').toBe(stdout)
+    expect(pair.writes()).toEqual(writes)
+  })
 
-  test('on, with a balancer that is switched while the run waits', async () => {
-    const bed = current()
-    const run = srcip(
-      'enable',
-      '--image',
-      PRODUCT_IMAGE_BY_DIGEST,
-      '--no-guard',
+  test('without an image, a yes or a right: said before the first write', {timeout: 60_000}, async () => {
+    const writes = pair.writes()
+    expect(await pair.srcip('enable', '--plan')).toMatchObject({code: 2, stderr: expect.stringContaining('--image')})
+    expect(await pair.srcip('enable', ...image)).toMatchObject({code: 2, stderr: expect.stringContaining('--yes')})
+    expect(pair.writes().filter((line) => !line.includes('leases'))).toEqual(writes)
+    const {code, stdout, stderr} = await pair.srcip('enable', ...image, '--dry-run=server', '-o', 'json')
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({outcome: 'planned', dryRun: 'server'})
+    expect(pair.writes().filter((line) => !line.includes('leases'))).toEqual(writes)
+    expect([await settings(), await corefile()]).toEqual([before.settings, before.corefile])
+  })
+
+  test('a gate ends with 21 and what to do; nothing but the plan has changed', {timeout: 200_000}, async () => {
+    const {code, stdout, stderr} = await pair.srcip('enable', ...image, '--yes', '-o', 'json')
+    expect(code, stderr).toBe(21)
+    const result = JSON.parse(stdout) as RunResult
+    expect(result.outcome).toBe('waiting')
+    expect(result.next.join('\n')).toContain('switch the PROXY header on for ports 80 and 443')
+    expect(await corefile()).toContain('shop.example.org')
+    expect(await settings()).toEqual(before.settings)
+    await expect.poll(() => pair.outside(), {timeout: 20_000}).toBe('200')
+    await expect.poll(() => pair.inside(), {timeout: 20_000}).toBe('200')
+  })
+
+  test('a balancer that is switched while resume waits: done, proved, confirmed', {timeout: 300_000}, async () => {
+    const run = pair.srcip('resume', await pair.lastRun(), '--yes', '--wait-manual', '3m', '-o', 'json')
+    await new Promise((resolve) => setTimeout(resolve, 5000))
+    await current().balancer.setSendProxy('v1')
+    const {code, stdout, stderr} = await run
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({outcome: 'done', changed: true})
+    expect(await settings()).toEqual({'use-proxy-protocol': 'true'})
+    expect([await pair.outside(), await pair.inside()]).toEqual(['200', '200'])
+    expect(await current().api.list('/apis/batch/v1/namespaces/srcip/jobs')).toEqual([])
+    const {runs} = JSON.parse((await pair.srcip('runs', '-o', 'json')).stdout) as RunList
+    expect(runs).toMatchObject([
+      {status: 'done', operation: 'enable', subject: 'service/ingress-nginx/ingress-nginx-controller'},
+    ])
+  })
+
+  test('a second enable changes nothing and writes nothing', {timeout: 60_000}, async () => {
+    const writes = pair.writes()
+    const {code, stdout, stderr} = await pair.srcip('enable', ...image, '--yes', '-o', 'json')
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({outcome: 'already-so', changed: false})
+    expect(pair.writes()).toEqual(writes)
+  })
+
+  test('disable: plain again, the names out of DNS, nothing of ours left', {timeout: 400_000}, async () => {
+    const log = join(current().folder, 'audit.jsonl')
+    const run = pair.srcip(
+      'disable',
       '--yes',
       '--wait-manual',
       '3m',
+      '--settle',
+      '5s',
+      '--audit-log',
+      log,
       '-o',
       'json',
     )
-    await expect
-      .poll(async () => (await srcip('runs', '-o', 'json')).stdout, {timeout: 60_000, interval: 2000})
-      .toContain('"step": "controller"')
-    await expect
-      .poll(
-        async () =>
-          (
-            await bed.api.get<KubeObject & {data: Record<string, string>}>(
-              '/api/v1/namespaces/kube-system/configmaps/coredns',
-            )
-          ).data['Corefile'],
-        {timeout: 200_000},
-      )
-      .toContain(host)
-    await new Promise((resolve) => setTimeout(resolve, 15_000))
-    await bed.balancer.setSendProxy('v1')
+    await expect.poll(() => pair.standsAt('balancer'), {timeout: 120_000, interval: 1000}).toBe(true)
+    await current().balancer.setSendProxy('off')
     const {code, stdout, stderr} = await run
     expect(code, stderr).toBe(0)
-    const result = JSON.parse(stdout) as RunResult
-    expect(result).toMatchObject({outcome: 'done', changed: true})
-    expect(await outside()).toContain('200')
-    expect(await inside()).toContain('200')
-    const {runs} = JSON.parse((await srcip('runs', '-o', 'json')).stdout) as RunList
-    expect(runs).toMatchObject([{status: 'done', operation: 'enable'}])
-  }, 400_000)
+    expect(JSON.parse(stdout)).toMatchObject({outcome: 'done', operation: 'disable'})
+    expect((await settings()) ?? {}).toEqual({})
+    expect(await corefile()).toBe(before.corefile)
+    await expect.poll(() => pair.outside(), {timeout: 20_000}).toBe('200')
+    await expect.poll(() => pair.inside(), {timeout: 20_000}).toBe('200')
+    const left = await current().api.list<KubeObject>('/apis/apps/v1/namespaces/srcip/deployments')
+    expect(left.map(({metadata}) => metadata.name)).toEqual([])
+    const lines = readFileSync(log, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as {verb: string; object: string})
+    expect(lines.some(({object}) => object === 'configmaps/ingress-nginx/ingress-nginx-controller')).toBe(true)
+    expect((await pair.srcip('disable', '--yes')).code).toBe(0)
+  })
 })

@@ -1,4 +1,4 @@
-import {type KubeClient} from '../../../kube/index.ts'
+import {hasStatus, type KubeClient} from '../../../kube/index.ts'
 import {componentLabel, fieldManager} from '../../../model/dns.ts'
 import {SrcipError} from '../../../model/errors.ts'
 import {refText, type KubeObject} from '../../../model/kubernetes.ts'
@@ -41,17 +41,17 @@ export async function makeApply(
       throw new SrcipError('Conflict', foreign(object), {object: refText(object)})
     if (live === undefined || !covers(live, manifest)) open.push(manifest)
   }
-  const missing = new Set(open.filter((manifest) => manifest['kind'] === 'Namespace').map((one) => nameOf(one)))
   const notes: string[] = []
   for (const manifest of open) {
     const object = objectOfManifest(manifest)
-    if (dryRun === 'server' && object.namespace !== undefined && missing.has(object.namespace)) {
+    try {
+      await client.apply(resourceOf(object), manifest as unknown as KubeObject, {dryRun, signal, fieldManager})
+      notes.push(`${refText(object)} applied`)
+    } catch (error) {
       // the server cannot check what lies in a namespace that a dry run does not create
+      if (dryRun !== 'server' || object.namespace === undefined || !hasStatus(error, 404)) throw error
       notes.push(`${refText(object)}: not checked by the server, its namespace does not exist yet`)
-      continue
     }
-    await client.apply(resourceOf(object), manifest as unknown as KubeObject, {dryRun, signal, fieldManager})
-    notes.push(`${refText(object)} applied`)
   }
   return notes
 }
@@ -99,10 +99,6 @@ export async function makeDelete(
 
 function isOurs(object: KubeObject): boolean {
   return object.metadata.labels?.[componentLabel] !== undefined
-}
-
-function nameOf(manifest: Readonly<Record<string, unknown>>): string {
-  return objectOfManifest(manifest).name
 }
 
 function foreign(object: PlanObject): string {
