@@ -9,6 +9,7 @@ import {HostsOutput} from './hosts-output.ts'
 import {Lane} from './lane.ts'
 import type {RunOptions} from './options.ts'
 import type {Output} from './output.ts'
+import {PortCheck} from './port-check.ts'
 import {Reconciler} from './reconciler.ts'
 import {Conditions} from './reports.ts'
 import type {EventSinkPort} from './reports.ts'
@@ -24,6 +25,7 @@ export interface Parts {
   readonly conditions: Conditions
   readonly events: EventRecorder
   readonly configWatch: ConfigWatch
+  readonly ports: PortCheck
   /** Whether we may write now; settled once the Lease is known. */
   readonly leader: {leading: boolean; assert: (signal?: AbortSignal) => Promise<void>}
   /** Namespace of cluster DNS; undefined where no output is written there. */
@@ -59,6 +61,7 @@ export function assemble(what: {
   const lanes: Lane[] = []
   const wake = (): void => {
     for (const lane of lanes) lane.mark()
+    if (!options.once) ports.mark()
   }
   const sources = new Sources({
     client,
@@ -73,6 +76,15 @@ export function assemble(what: {
     onChange: wake,
     onState: (name, status, previous) => reportSource(name, status, previous, conditions, log),
     observer: (name) => metrics.reflector(name),
+  })
+  const ports = new PortCheck({
+    client,
+    proxies: () => sources.proxies(),
+    clock,
+    random,
+    log,
+    conditions,
+    onCompared: (pair) => metrics.setMissingPorts(pair),
   })
   metrics.watchSources(
     () => sources.statuses(),
@@ -132,6 +144,7 @@ export function assemble(what: {
     conditions,
     events,
     configWatch,
+    ports,
     leader,
     dnsNamespace: found === undefined ? undefined : (signal) => found.namespace(signal),
   }

@@ -37,6 +37,10 @@ export function createControllerMetrics() {
   const drift = registry.counter('srcip_relist_drift_total', 'Objects that a list found different from the store.')
   const hosts = registry.gauge('srcip_hosts', 'Names published.')
   const withheld = registry.gauge('srcip_names_withheld', 'Names that wait before they are written, by reason.')
+  const portsMissing = registry.gauge(
+    'srcip_proxy_ports_missing',
+    'TCP ports of the ingress Service that the proxy Service lacks.',
+  )
   const bytes = registry.gauge('srcip_output_bytes', 'Size of the text that holds the names.')
   const writes = registry.counter('srcip_writes_total', 'Writes and their proofs, by result.')
   const foreign = registry.counter('srcip_foreign_rewrites_total', 'Times that another writer took our names out.')
@@ -95,6 +99,8 @@ export function createControllerMetrics() {
     reconciler,
     reflector,
     request,
+    setMissingPorts: (pair: {proxy: string; feeds: string; missing: number}) =>
+      portsMissing.set({proxy: pair.proxy, ingress: pair.feeds}, pair.missing),
     setLeader: (held: boolean) => leader.set({name: 'srcip-dns'}, held ? 1 : 0),
     /** Looked up at each exposition. `wallOf` turns monotonic milliseconds into seconds since 1970. */
     watchSources: (

@@ -20,6 +20,8 @@ export interface HealthInput {
   readonly leading: boolean
   /** What the last pass of each output came to, in words. */
   readonly outputs: readonly {readonly name: string; readonly note: string}[]
+  /** By proxy Service: how its ports compare with those of its ingress. */
+  readonly ports?: ReadonlyMap<string, string>
 }
 
 /**
@@ -45,6 +47,8 @@ export function readiness(input: HealthInput): Check[] {
   }
   checks.push({name: 'leader', ok: true, note: input.leading ? 'this process writes' : 'another process writes'})
   for (const {name, note} of input.outputs) checks.push({name: `output ${name}`, ok: true, note})
+  // No cause to be unready: our names stay right, and another process of ours would find the same.
+  for (const [proxy, note] of input.ports ?? []) checks.push({name: `ports ${proxy}`, ok: true, note})
   checks.push({name: 'shutdown', ok: !input.shuttingDown, note: input.shuttingDown ? 'shutting down' : 'running'})
   return checks
 }

@@ -23,6 +23,7 @@ export async function runOnce(
   signal.throwIfAborted()
   const scope = lock === undefined ? signal : AbortSignal.any([signal, await lock.acquire({signal})])
   const codes: number[] = parts.sources.complete ? [] : [exitCodes.Partial]
+  await parts.ports.compare(scope)
   for (const lane of parts.lanes) {
     await lane.reconciler.reconcile(scope)
     if (!options.dryRun) await Promise.race([lane.reconciler.proofs.settled(), aborted(scope)])

@@ -39,6 +39,7 @@ export async function serveHealth(
           shuttingDown: shutdown.aborted,
           leading: parts.leader.leading,
           outputs: parts.lanes.map((lane) => ({name: lane.name, note: noteOf(lane)})),
+          ports: parts.ports.notes,
         }),
       metrics: () => metrics.registry.expose(),
     })

@@ -21,6 +21,8 @@ export type EventReason =
   | 'ForeignWriter'
   | 'NamesRefused'
   | 'NoReadyEndpoint'
+  | 'PortsMissing'
+  | 'FeedsNotFound'
   | 'Drift'
 
 export interface EventSinkPort {

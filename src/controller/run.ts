@@ -47,6 +47,7 @@ export async function run(options: RunOptions, process: RunProcess): Promise<num
     await Promise.all([
       parts.sources.stop(),
       parts.configWatch.stop(),
+      parts.ports.stop(),
       ...parts.lanes.map((lane) => lane.reconciler.proofs.close()),
     ])
     await parts.events.close(2000)

@@ -118,6 +118,10 @@ function fillController(manifest: Json, facts: PairFacts, settings: PartSettings
     for (const rule of (manifest['rules'] ?? []) as Json[])
       if ((rule['resources'] as string[]).includes('configmaps')) rule['resourceNames'] = [...settings.dns.configMaps]
   }
+  if (meta.name === 'srcip-ingress') {
+    meta.namespace = facts.service.namespace
+    for (const rule of (manifest['rules'] ?? []) as Json[]) rule['resourceNames'] = [facts.service.name]
+  }
   if (manifest['kind'] === 'Deployment') {
     const pod = podOf(manifest['spec'] as Json, settings)
     const [container] = pod['containers'] as Json[]

@@ -51,7 +51,7 @@ for (const tool of ['helm', 'helm-3'] as const)
         api = await startApiServer()
         admin = apiClient({port: api.port, ca: api.ca, token: api.adminToken})
         home = new HelmHome(parts[tool])
-        for (const name of ['srcip', 'edge', 'dns-system'])
+        for (const name of ['srcip', 'edge', 'dns-system', 'ingress-nginx'])
           await admin.create({apiVersion: 'v1', kind: 'Namespace', metadata: {name, labels: restricted}})
       })
       afterAll(async () => {

@@ -15,6 +15,7 @@ const places = [
   {after: 'In every namespace, reading only:', role: 'srcip-sources'},
   {after: 'In its own namespace:', role: 'srcip-proxies'},
   {after: 'In the namespace of cluster DNS (`dns.namespace`):', role: 'srcip-dns'},
+  {after: 'In the namespace of each ingress Service', role: 'srcip-ingress'},
   {after: 'With `controller.externalDns.enabled` only', role: 'srcip-external-dns'},
   {after: '## Clean-up hook', role: 'srcip-cleanup'},
 ] as const
@@ -35,6 +36,7 @@ function tabled(): string[] {
       const names = named
         .replace('in `dns.configMaps`', 'coredns')
         .replace('as the controller', 'srcip')
+        .replace('as in `feeds`', 'ingress-nginx-controller')
         .replaceAll('`', '')
         .replace('RELEASE', 'srcip')
       const owner = where === 'DNS' ? `${role}-dns` : role
