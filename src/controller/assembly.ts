@@ -70,6 +70,7 @@ export function assemble(what: {
     proxyNamespace: options.proxyNamespace ?? client.config.namespace,
     endpointsNamespace: options.target?.split('/')[0] ?? options.proxyNamespace ?? client.config.namespace,
     relistMs: options.relistMs,
+    once: options.once,
     clock,
     random,
     log,

@@ -30,6 +30,8 @@ export interface SourcesOptions {
   /** Where their EndpointSlices are watched; undefined: nobody asks for readiness. */
   readonly endpointsNamespace?: string
   readonly relistMs: number
+  /** One pass: nothing waits for what the cluster does not serve. */
+  readonly once?: boolean
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
@@ -113,7 +115,7 @@ export class Sources {
       sourceWord: string | undefined
     },
   ): void {
-    const {client, clock, random, log, relistMs, onState, observer} = this.#options
+    const {client, clock, random, log, relistMs, once = false, onState, observer} = this.#options
     let previous: SourceStatus | undefined
     const reflector = (this.#options.reflector ?? createReflector)<T>({
       client,
@@ -125,6 +127,7 @@ export class Sources {
       clock,
       random,
       relistMs,
+      once,
       log: withoutStates(log),
       onChange: (change) => this.#changed(change, what.sourceWord),
       onState: (status) => {

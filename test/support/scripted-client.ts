@@ -120,6 +120,8 @@ export class ScriptedClient {
   onWatch: (watch: ScriptedWatch, resource: Resource) => void = (watch) => void watch.headers()
   onDiscover: () => Discovery | Error = () => ({incomplete: [], find: () => undefined})
   discoveries = 0
+  /** What /readyz answers. */
+  onReadyz: () => number = () => 503
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -148,6 +150,13 @@ export class ScriptedClient {
         this.discoveries += 1
         const answer = this.onDiscover()
         return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
+      },
+      request: ({path}) => {
+        if (path !== '/readyz') throw new Error(`nobody scripted ${path}`)
+        const status = this.onReadyz()
+        return status === 200
+          ? Promise.resolve({status, headers: {}, body: Buffer.from('ok')})
+          : Promise.reject(refusal(status))
       },
       dropIdleConnections: () => void (this.droppedIdle += 1),
     }

@@ -20,9 +20,12 @@ export class PresenceCheck {
   readonly #clock: Clock
   readonly #resource: Resource
   readonly #versions: readonly string[]
+  readonly #once: boolean
   #absentSince: number | undefined
 
-  constructor(client: KubeClient, clock: Clock, resource: Resource, versions: readonly string[]) {
+  /** @param once there is no time for a second look: a server that calls itself ready is believed at once */
+  constructor(client: KubeClient, clock: Clock, resource: Resource, versions: readonly string[], once: boolean) {
+    this.#once = once
     this.#client = client
     this.#clock = clock
     this.#resource = resource
@@ -33,8 +36,10 @@ export class PresenceCheck {
     const {group, plural} = this.#resource
     let found: Resource | undefined
     let incomplete: readonly string[]
+    // First: what is discovered after that is complete.
+    const ready = this.#once && (await this.#isReady(signal))
     try {
-      const discovery = await this.#client.discover({signal})
+      const discovery = await this.#client.discover({signal, ...(ready ? {maxAgeMs: 0} : {})})
       found = discovery.find(group, plural, this.#versions)
       incomplete = discovery.incomplete
     } catch (error) {
@@ -48,9 +53,30 @@ export class PresenceCheck {
     }
     if (incomplete.some((groupVersion) => groupVersion.startsWith(`${group}/`)))
       return {is: 'unknown', failure: undefined}
+    if (ready) return {is: 'absent'}
     this.#absentSince ??= this.#clock.now()
     const age = this.#clock.now() - this.#absentSince
     return age >= confirmMs ? {is: 'absent'} : {is: 'doubtful', askAgainMs: confirmMs - age}
+  }
+
+  /**
+   * Whether the API server calls itself ready, which it does only once its CRDs are read and registered (kube-apiserver's post-start
+   * hooks crd-informer-synced and autoregister-completion). Everybody may ask (system:public-info-viewer); no answer proves nothing.
+   */
+  async #isReady(signal: AbortSignal): Promise<boolean> {
+    try {
+      const {status} = await this.#client.request({
+        path: '/readyz',
+        accept: '*/*',
+        signal,
+        about: {verb: 'get /readyz'},
+      })
+      return status === 200
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof KubeFailure) return false
+      throw error
+    }
   }
 
   /** The collection has answered. */

@@ -74,7 +74,8 @@ class SourceLoop<T> implements Reflector<T> {
     this.#backoff = new Backoff(watchBackoff, this.#clock, this.#random)
     this.#patience = new Backoff(patientBackoff, this.#clock, this.#random)
     const versions = options.versions ?? [options.resource.version]
-    this.#presence = new PresenceCheck(options.client, this.#clock, options.resource, versions)
+    const {client, resource, once = false} = options
+    this.#presence = new PresenceCheck(client, this.#clock, resource, versions, once)
     this.#periodic = new PeriodicList<T>({
       clock: this.#clock,
       random: this.#random,
@@ -212,6 +213,7 @@ class SourceLoop<T> implements Reflector<T> {
     this.#options.observer?.onWatchEnd?.(end)
     switch (end) {
       case 'end':
+      case 'cut':
         this.#shortInARow = 0
         return 0
       case 'replaced':

@@ -74,6 +74,8 @@ export interface ReflectorOptions<T> {
   readonly onState?: (status: SourceStatus) => void
   readonly observer?: ReflectorObserver
   readonly log?: Log
+  /** For one pass: a kind that a ready API server does not serve is absent at once, without a second look 30 s later. */
+  readonly once?: boolean
   /** Milliseconds between relists that check for drift; default 1 h, +-20 %. */
   readonly relistMs?: number
   /** Milliseconds of silence on a watch before it is replaced; default 90 s. */

@@ -9,6 +9,8 @@ export type WatchEnd =
   | 'end'
   /** It ended at once, with nothing new said. */
   | 'short'
+  /** It had lived, and the connection broke: what a balancer on the way does to a stream that it finds idle. */
+  | 'cut'
   /** Our idle limit ended it. */
   | 'idle'
   /** The stream ended, or fell silent, before it said that the initial objects are complete. */
@@ -67,7 +69,7 @@ export async function watchRound(options: WatchRoundOptions): Promise<WatchEnd> 
   options.replace.addEventListener('abort', onReplace, {once: true})
   let live = !options.initial
   let progress = false
-  let openedAt = clock.now()
+  let openedAt = Infinity
   const limit = (): number => (live ? options.idleMs() : options.initialIdleMs)
   idle.arm(limit())
   try {
@@ -102,7 +104,10 @@ export async function watchRound(options: WatchRoundOptions): Promise<WatchEnd> 
       } else options.onInitial(event)
     }
   } catch (error) {
-    if (ended !== undefined && !signal.aborted && error instanceof KubeFailure && error.kind === 'aborted') return ended
+    if (signal.aborted || !(error instanceof KubeFailure)) throw error
+    if (ended !== undefined && error.kind === 'aborted') return ended
+    const lived = live && (progress || clock.now() - openedAt >= shortMs)
+    if (error.kind === 'transport' && lived) return 'cut'
     throw error
   } finally {
     idle.stop()

@@ -166,6 +166,18 @@ await describeWithParts('srcip run against a real API server, with the rights of
     await eventually(['shop.example.org'])
   })
 
+  test(
+    '--once waits for no kind that the cluster does not serve, and ends with 0 where all is seen',
+    {timeout: 25_000},
+    async () => {
+      await cluster.admin.create(ingress('shop', ['shop.example.org']))
+      const once = start({once: true, dryRun: true})
+      expect(await once.exited).toBe(0)
+      expect((await once.said('would write'))['added']).toEqual(['shop.example.org'])
+      expect(once.count(/^source httproutes is not served by this cluster/)).toBe(1)
+    },
+  )
+
   test('--once writes once and ends; --dry-run writes nothing; a proxy for another class takes nothing', async () => {
     await cluster.admin.create(ingress('shop', ['shop.example.org']))
     const before = await cluster.corefile()

@@ -125,13 +125,34 @@ describe('resuming', () => {
     stage.server.watch.fail(networkTrouble())
     await stage.clock.advance(10_000)
     expect(stage.reflector.state).toBe('stale')
-    expect(stage.server.watches.slice(1).map((entry) => entry.at)).toEqual([1200, 3600, 8400])
+    expect(stage.server.watches.slice(1).map((entry) => entry.at)).toEqual([0, 1200, 3600, 8400])
     stage.server.onWatch = (watch) => void watch.headers()
     await stage.clock.advance(20_000)
     expect(stage.reflector.state).toBe('synced')
     expect(stage.server.watch.options).toMatchObject({resourceVersion: '7', sendInitialEvents: false})
     expect(stage.listReasons).toEqual(['first'])
     expect(stage.changes).toEqual([])
+  })
+
+  test('a watch that had lived is resumed at once when it is cut, however often; one that is cut as it opens backs off', async () => {
+    for (let cut = 1; cut <= 20; cut++) {
+      await stage.clock.advance(1000)
+      stage.server.watch.fail(networkTrouble())
+      await stage.clock.advance(0)
+      expect(stage.server.watches).toHaveLength(1 + cut)
+      expect(stage.server.watch.options.resourceVersion).toBe('7')
+    }
+    expect(stage.states).toEqual(['synced'])
+    expect(stage.listReasons).toEqual(['first'])
+    // An event is a sign of life too.
+    stage.server.watch.send('ADDED', object('b', '8')).fail(networkTrouble())
+    await stage.clock.advance(0)
+    expect(stage.server.watches).toHaveLength(22)
+    await stage.clock.advance(999)
+    stage.server.watch.fail(networkTrouble())
+    await stage.clock.advance(1000)
+    expect(stage.server.watches).toHaveLength(22)
+    expect(stage.reflector.state).toBe('stale')
   })
 
   test('the longest wait is 60 s', async () => {

@@ -100,6 +100,34 @@ describe('absent kinds', () => {
     expect(stage.reflector.state).toBe('synced')
   })
 
+  test('for one pass a kind is absent at once where the API server calls itself ready, after 30 s where it does not', async () => {
+    stage.server.onWatch = (watch) => watch.fail(refusal(404))
+    stage.server.onReadyz = () => 200
+    stage.start({once: true})
+    await stage.clock.advance(0)
+    expect(stage.reflector.state).toBe('absent')
+    await stage.reflector.stop()
+
+    for (const status of [500, 403]) {
+      stage.server.onReadyz = () => status
+      stage.start({once: true})
+      await stage.clock.advance(29_999)
+      expect(stage.reflector.state).toBe('syncing')
+      await stage.clock.advance(2)
+      expect(stage.reflector.state).toBe('absent')
+      await stage.reflector.stop()
+    }
+  })
+
+  test('one pass over a kind that discovery cannot tell about goes on asking, ready or not', async () => {
+    stage.server.onWatch = (watch) => watch.fail(refusal(404))
+    stage.server.onReadyz = () => 200
+    stage.server.onDiscover = () => ({incomplete: ['networking.k8s.io/v1'], find: () => undefined})
+    stage.start({once: true})
+    await stage.clock.advance(600_000)
+    expect(stage.reflector.state).toBe('syncing')
+  })
+
   test('another served version is taken', async () => {
     const alpha = {...resources.tlsRoutes, version: 'v1alpha2'}
     stage.server.onDiscover = () => ({
