@@ -1,7 +1,9 @@
 import chartObjects from '../../../charts/objects.json' with {type: 'json'}
+import {resources, type KubeClient} from '../../kube/index.ts'
 import {readDns} from '../../diagnosis/dns-view.ts'
 import {SrcipError} from '../../model/errors.ts'
 import {field, record, text} from '../../model/fields.ts'
+import type {KubeObject} from '../../model/kubernetes.ts'
 import type {Plan} from '../../model/plan.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
 import {records} from '../../platforms/workloads.ts'
@@ -11,13 +13,13 @@ import {planPair} from '../../workflows/generic/plan-pair.ts'
 import type {SwitchFlagValues} from './flags.ts'
 
 /** The plan for one plain pair, or why none is needed. Throws 32 where nothing can be planned, 2 where a flag is missing. */
-export function planGeneric(
+export async function planGeneric(
   operation: 'enable' | 'disable',
   index: SnapshotIndex,
   flags: SwitchFlagValues,
-  {uid, toolVersion}: {readonly uid: string; readonly toolVersion: string},
-): {readonly plan: Plan} | {readonly notNeeded: string} {
-  const facts = findPair(index, operation, flags.service)
+  {uid, toolVersion, client, signal}: PlanContext,
+): Promise<{readonly plan: Plan} | {readonly notNeeded: string}> {
+  const facts = await withDeployment(findPair(index, operation, flags.service), client, signal)
   const reason = operation === 'enable' && !facts.asks ? notNeeded(facts) : undefined
   if (reason !== undefined) return {notNeeded: reason}
   const image = flags.image ?? imageInUse(index) ?? ''
@@ -37,6 +39,22 @@ export function planGeneric(
       hints: ['--image REPOSITORY@sha256:… names it; --no-guard does without the guard where the rest is installed'],
     })
   return {plan}
+}
+
+interface PlanContext {
+  readonly uid: string
+  readonly toolVersion: string
+  readonly client: KubeClient
+  readonly signal: AbortSignal
+}
+
+/** What is changed of a proxy that is there already needs its whole Deployment; a snapshot holds a part. */
+async function withDeployment(facts: PairFacts, client: KubeClient, signal: AbortSignal): Promise<PairFacts> {
+  const {proxy} = facts
+  if (proxy === undefined || proxy.release !== undefined) return facts
+  const {namespace, name} = proxy
+  const deployment = await client.find<KubeObject>(resources.deployments, {namespace, name}, {signal})
+  return deployment === undefined ? facts : {...facts, proxy: {...proxy, deployment}}
 }
 
 /** The application sees the client already: a header would add nothing. */

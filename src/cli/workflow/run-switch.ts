@@ -54,7 +54,12 @@ async function planNow(
     {anonymise: false, output: 'json', filename: undefined, namespace: undefined},
     {open: async () => client, signal, onEvent, now: new Date()},
   )
-  return planGeneric(operation, indexSnapshot(snapshot), flags, {uid, toolVersion: context.toolVersion})
+  return await planGeneric(operation, indexSnapshot(snapshot), flags, {
+    uid,
+    toolVersion: context.toolVersion,
+    client,
+    signal,
+  })
 }
 
 async function carryOut(plan: Plan, flags: SwitchFlagValues, context: RunContext): Promise<RunResult> {

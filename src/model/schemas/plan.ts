@@ -40,6 +40,11 @@ const operation = Type.Union([
     manifests: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
       description: 'Objects that are wholly ours, in the order they are applied.',
     }),
+    previous: Type.Optional(
+      Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        description: 'The same objects as an earlier step has applied them; absent: they were not there.',
+      }),
+    ),
   }),
   closed({
     op: Type.Literal('delete'),

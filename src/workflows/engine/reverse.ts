@@ -12,6 +12,8 @@ export function reverseOperation(operation: PlanOperation): PlanOperation {
           .map(({path, before, after}) => ({path, before: after ?? absent, after: before})),
       }
     case 'apply':
+      if (operation.previous !== undefined)
+        return {op: 'apply', manifests: operation.previous, previous: operation.manifests}
       return {
         op: 'delete',
         // never a namespace: others may have put something into it meanwhile

@@ -30,6 +30,8 @@ export interface ExistingProxy {
   readonly followsPods: boolean
   readonly selector: Readonly<Record<string, string>>
   readonly ports: readonly {readonly port: number; readonly listen: number}[]
+  /** Its Deployment in full, read beside the snapshot, which holds no more than is judged by. */
+  readonly deployment?: KubeObject
 }
 
 /** One plain pair: ingress-nginx behind a balancer outside of the cluster. */

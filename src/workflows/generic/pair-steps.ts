@@ -1,5 +1,7 @@
 import {present, type FieldChange, type PlanProof, type PlanStep} from '../../model/plan.ts'
 import type {Proof, ReceiverPort} from '../../model/proofs.ts'
+import {records} from '../../platforms/workloads.ts'
+import {readField} from '../engine/fields.ts'
 import {objectOfManifest as refOf} from '../engine/reverse.ts'
 import type {GuardSettings} from './guard-steps.ts'
 import {balancerLines} from './instructions.ts'
@@ -56,7 +58,12 @@ function throughProxy(facts: PairFacts, proxy: PairParts['made']): PlanProof {
   })
 }
 
-export function proxyStep(facts: PairFacts, parts: PairParts, mode: 'auto' | 'always', id: string): PlanStep {
+/** The proxy in one mode; `from` is the mode that an earlier step of the plan has left it in. */
+export function proxyStep(
+  facts: PairFacts,
+  parts: PairParts,
+  {id, mode, from}: {readonly id: string; readonly mode: 'auto' | 'always'; readonly from?: 'auto' | 'always'},
+): PlanStep {
   const proxy = facts.proxy ?? parts.made
   const words = mode === 'auto' ? 'follows each pod of the receiver' : 'always sends the header'
   const ready = (text: string): PlanProof =>
@@ -88,19 +95,66 @@ export function proxyStep(facts: PairFacts, parts: PairParts, mode: 'auto' | 'al
         instructions: [`helm rollback ${release} -n ${proxy.namespace}`],
       },
     }
-  const manifests = [...parts.proxy(mode)]
-  return {
-    ...{id, title: `the proxy ${words}`, action: facts.proxy === undefined && id === 'proxy' ? 'create' : 'update'},
-    operation: {op: 'apply', manifests},
+  const existing = facts.proxy
+  const common = {
     proofs: [ready('the proxy has rolled out and every pod is ready')],
     limitSeconds: 300,
     instructions: [],
-    ...{reversible: true, onFailure: 'stop'},
-    undo:
-      id === 'proxy' && facts.proxy === undefined
-        ? {title: 'take the proxy away', proofs: [], limitSeconds: 120, instructions: []}
-        : {title: 'the proxy as before', proofs: [], limitSeconds: 300, instructions: []},
+    reversible: true,
+    onFailure: 'stop',
+  } as const
+  const asBefore = {
+    title: 'the proxy as before',
+    proofs: [ready('the proxy has rolled out and every pod is ready')],
+    ...{limitSeconds: 300, instructions: []},
   }
+  if (existing !== undefined) {
+    const operation = modePatch(existing, from ?? existing.mode, mode)
+    return {
+      ...{id, title: `the proxy ${words}`, action: operation.op === 'none' ? 'wait' : 'update', operation, ...common},
+      ...(operation.op === 'none' ? {} : {undo: asBefore}),
+    }
+  }
+  const isFirst = from === undefined
+  return {
+    ...{id, title: `the proxy ${words}`, action: isFirst ? 'create' : 'update', ...common},
+    operation: {
+      ...{op: 'apply', manifests: [...parts.proxy(mode)]},
+      ...(isFirst ? {} : {previous: [...parts.proxy(from)]}),
+    },
+    undo: isFirst ? {title: 'the proxy is taken away', proofs: [], limitSeconds: 120, instructions: []} : asBefore,
+  }
+}
+
+/** Of a proxy that somebody else has installed, only the one argument is changed, and the annotation that tells of it. */
+function modePatch(proxy: ExistingProxy, from: 'auto' | 'always', to: 'auto' | 'always'): PlanStep['operation'] {
+  const {deployment} = proxy
+  if (from === to || deployment === undefined) return {op: 'none'}
+  const path = ['spec', 'template', 'spec', 'containers']
+  const live = readField(deployment, path)
+  if ('absent' in live) return {op: 'none'}
+  const containers = (mode: 'auto' | 'always'): unknown =>
+    records(live.value).map((container, index) => (index === 0 ? withMode(container, mode) : container))
+  const key = 'srcip.dev/send-proxy'
+  const annotated = readField(deployment, ['metadata', 'annotations', key])
+  const annotation = (mode: 'auto' | 'always') => (mode === proxy.mode ? annotated : present(mode))
+  return {
+    op: 'patch',
+    object: deploymentRef(proxy),
+    uid: deployment.metadata.uid ?? '',
+    fields: [
+      {path, before: from === proxy.mode ? live : present(containers(from)), after: present(containers(to))},
+      {path: ['metadata', 'annotations', key], before: annotation(from), after: present(to)},
+    ],
+  }
+}
+
+function withMode(container: Readonly<Record<string, unknown>>, mode: 'auto' | 'always'): unknown {
+  const words = Array.isArray(container['args']) ? (container['args'] as unknown[]) : []
+  const flag = `--send-proxy=${mode}`
+  const isFlag = (word: unknown): boolean => typeof word === 'string' && word.startsWith('--send-proxy=')
+  const args = words.some(isFlag) ? words.map((word) => (isFlag(word) ? flag : word)) : [...words, flag]
+  return {...container, args}
 }
 
 function deploymentRef({namespace, name}: {readonly namespace: string; readonly name: string}) {

@@ -77,7 +77,7 @@ function onSteps(facts: PairFacts, parts: PairParts, options: PairOptions): Plan
   const flip = changeField(facts.config.object, ['data', configKey], present('true'))
   const steps: PlanStep[] = []
   if (flip !== undefined || facts.proxy === undefined)
-    steps.push(proxyStep(facts, parts, flip === undefined ? 'always' : 'auto', 'proxy'))
+    steps.push(proxyStep(facts, parts, {id: 'proxy', mode: flip === undefined ? 'always' : 'auto'}))
   if (!facts.hasRun) steps.push(controllerStep(facts, parts, options))
   else if (facts.hosts.length > 0 && flip !== undefined) steps.push(namesStep(facts, proxy))
   if (flip !== undefined) {
@@ -88,7 +88,7 @@ function onSteps(facts: PairFacts, parts: PairParts, options: PairOptions): Plan
       receiverStep(facts, proxy, flip, 'required'),
       ...guard.confirm,
     )
-    steps.push(proxyStep(facts, parts, 'always', 'proxy-always'))
+    steps.push(proxyStep(facts, parts, {id: 'proxy-always', mode: 'always', from: 'auto'}))
   }
   return steps.filter((step) => step !== undefined)
 }
@@ -99,7 +99,7 @@ function offSteps(facts: PairFacts, parts: PairParts, options: PairOptions): Pla
   const {proxy} = facts
   if (flip !== undefined) {
     const guard = guardSteps(options.guard, configRef(facts), [flip])
-    if (proxy !== undefined) steps.push(proxyStep(facts, parts, 'auto', 'proxy'))
+    if (proxy !== undefined) steps.push(proxyStep(facts, parts, {id: 'proxy', mode: 'auto'}))
     steps.push(
       ...guard.arm,
       balancerStep(facts, 'plain'),

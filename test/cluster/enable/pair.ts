@@ -1,4 +1,5 @@
 import {readFileSync} from 'node:fs'
+import {fileURLToPath} from 'node:url'
 import type {RunList} from '../../../src/model/plan.ts'
 import {applicationObjects, callerPod, ingressFor, OUTSIDE, type Bed, type KubeObject} from '../bed/index.ts'
 
@@ -9,6 +10,7 @@ type ConfigMap = KubeObject & {data: Record<string, string>}
 /** A plain pair on a bed: an application behind ingress-nginx, somebody outside and somebody inside who call it. */
 export class Pair {
   readonly bed: Bed
+  #certificate: {readonly key: string; readonly cert: string} | undefined
 
   constructor(bed: Bed) {
     this.bed = bed
@@ -30,6 +32,34 @@ export class Pair {
   async srcip(...args: string[]): Promise<{code: number; stdout: string; stderr: string}> {
     const {code, stdout, stderr} = await this.bed.cli(['kubectl', 'srcip', ...args], {timeout: 400_000})
     return {code, stdout, stderr}
+  }
+
+  /**
+   * The command line behind a proxy that ends it, or the API, at a write (cut-main.ts). `code` is the command's own, or the signal that
+   * ended it; `writes` are those that were sent.
+   */
+  async srcipCut(
+    cut: {
+      readonly nth: number
+      readonly when: 'before' | 'unanswered' | 'after' | 'cut-after' | 'never'
+      readonly only?: string
+    },
+    ...args: string[]
+  ): Promise<{code: number | string; stdout: string; stderr: string; writes: readonly string[]}> {
+    const {control, authority} = this.bed
+    this.#certificate ??= await authority.issue('cut', {cn: 'cut', names: ['127.0.0.1', 'localhost']})
+    const order = JSON.stringify({
+      ...{api: control.url, ca: authority.cert, kubeconfig: control.kubeconfig('admin')},
+      ...this.#certificate,
+      ...cut,
+    })
+    const script = fileURLToPath(new URL('cut-main.ts', import.meta.url))
+    const argv = [process.execPath, script, order, 'kubectl', 'srcip', ...args]
+    const {stdout, stderr} = await this.bed.cli(argv, {timeout: 400_000})
+    const said = /\ncut: (.+)\n$/.exec(stderr)?.[1]
+    if (said === undefined) throw new Error(`the proxy has ended early: ${stderr}`)
+    const {code, writes} = JSON.parse(said) as {code: number | string; writes: readonly string[]}
+    return {code, stdout, stderr, writes}
   }
 
   /** Status of one fresh connection from outside. */
