@@ -9,6 +9,7 @@ import {Backoff} from './backoff.ts'
 import {createControllerMetrics} from './controller-metrics.ts'
 import type {ControllerMetrics} from './controller-metrics.ts'
 import {aborted} from './lane.ts'
+import {sayLastWords} from './last-words.ts'
 import {createLog} from './log.ts'
 import {runOnce} from './once.ts'
 import type {RunOptions, RunProcess} from './options.ts'
@@ -26,6 +27,15 @@ export async function run(options: RunOptions, process: RunProcess): Promise<num
     write: process.writeLog,
     wall: () => clock.wall(),
   })
+  const quiet = sayLastWords(log)
+  try {
+    return await runWith(options, process, clock, log)
+  } finally {
+    quiet()
+  }
+}
+
+async function runWith(options: RunOptions, process: RunProcess, clock: Clock, log: Log): Promise<number> {
   const metrics = createControllerMetrics()
   const client = await openClient(options, metrics, log)
   const instance = options.env['POD_NAME'] ?? hostname()

@@ -4,6 +4,7 @@ import type {KubeClient} from '../../kube/index.ts'
 import {createControllerMetrics} from '../controller-metrics.ts'
 import {HostsOutput} from '../hosts-output.ts'
 import {aborted, Lane} from '../lane.ts'
+import {sayLastWords} from '../last-words.ts'
 import {createLog} from '../log.ts'
 import type {RunOptions, RunProcess} from '../options.ts'
 import type {Output} from '../output.ts'
@@ -95,6 +96,7 @@ export async function runAsOuroboros(
     ...(resyncMs === undefined ? {} : {resyncMs}),
   })
   lanes.push(lane)
+  const quiet = sayLastWords(log)
   try {
     sources.start()
     await Promise.all([lane.work(new AbortController().signal, process.signal), aborted(process.signal)])
@@ -104,6 +106,7 @@ export async function runAsOuroboros(
     await sources.stop()
     await reconciler.proofs.close()
     client.close()
+    quiet()
   }
 }
 
