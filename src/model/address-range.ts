@@ -24,6 +24,18 @@ export function isInRanges(ranges: readonly AddressRange[], address: string): bo
   return ranges.some((range) => contains(range, bytes))
 }
 
+/** Bits of the smallest of the ranges that holds the address; undefined where none does. Mapped IPv4 counts as IPv4. */
+export function longestPrefix(ranges: readonly AddressRange[], address: string): number | undefined {
+  const parsed = parseIP(address)
+  if (!parsed) return undefined
+  const bytes = unmap(parsed)
+  let longest: number | undefined
+  for (const range of ranges) {
+    if ((longest === undefined || range.bits > longest) && contains(range, bytes)) longest = range.bits
+  }
+  return longest
+}
+
 function contains({bytes: prefix, bits}: AddressRange, bytes: Uint8Array): boolean {
   if (prefix.length !== bytes.length) return false
   const whole = bits >> 3

@@ -53,6 +53,11 @@ function printableLine(line: string): string {
   return more > 0 ? `${shown} ... (${more} more characters)` : shown
 }
 
+/** Does text hold anything that steers a terminal or cannot be seen on it, line breaks apart? */
+export function hasUnsafe(text: string): boolean {
+  return text.search(unsafeInJson) >= 0
+}
+
 /** Keeps JSON text the same document, and makes it safe for a terminal: `JSON.stringify` itself escapes C0 controls only. */
 export function printableJson(json: string): string {
   return json.replace(unsafeInJson, (character) =>

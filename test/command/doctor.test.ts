@@ -1,4 +1,4 @@
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
+import {appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
@@ -137,5 +137,63 @@ describe('doctor -f', () => {
       const {stdout, stderr} = await srcip(['doctor', '-f', write('hostile.json', hostile), '-o', format])
       expect(stdout + stderr).not.toMatch(/[\u001b\u202e]/)
     }
+  })
+})
+
+describe('evidence in files, and no cluster at all', () => {
+  const nowhere = {env: {KUBECONFIG: '/nonexistent', HOME: '/nonexistent'}}
+  const header = 'broken header: "\\x16\\x03\\x01" while reading PROXY protocol'
+  const line = `2026/02/01 10:00:00 [error] 33#33: *1 ${header}, client: 10.0.0.7, server: 0.0.0.0:443\n`
+
+  test('--log-file alone: what it shows, what was not looked at, 21', async () => {
+    const file = write('error.log', line)
+    const {exitCode, stdout, stderr} = await srcip(['doctor', '--log-file', file, '-o', 'json'], nowhere)
+    expect(exitCode, stderr).toBe(21)
+    const report = JSON.parse(stdout) as Report
+    expect(report.findings.map(({id}) => id)).toContain('SRC107')
+    expect(report.warnings.join()).toContain('no cluster was looked at, only the files: no kubeconfig found')
+  })
+
+  test('--pod-cidr tells a pod from a client: then it is an error', async () => {
+    const file = write('error.log', line)
+    const {exitCode, stdout} = await srcip(
+      ['doctor', '--log-file', file, '--pod-cidr', '10.0.0.0/8', '-o', 'json'],
+      nowhere,
+    )
+    expect(exitCode).toBe(22)
+    expect((JSON.parse(stdout) as Report).findings.map(({id}) => id)).toContain('SRC101')
+  })
+
+  test('a capture whose lengths lie says so', async () => {
+    const whole = readFileSync(new URL('../cases/captures/loopback-ethernet.pcap', import.meta.url))
+    const lying = Buffer.from(whole)
+    lying.writeUInt32LE(0x7fffffff, 24 + 8)
+    const file = join(folder, 'lying.pcap')
+    writeFileSync(file, lying)
+    const {stdout} = await srcip(['doctor', '--capture-file', file, '-o', 'json'], nowhere)
+    expect(JSON.stringify((JSON.parse(stdout) as Report).notSeen)).toContain(
+      'record 1 at byte 24 says that it has 2147483647 bytes',
+    )
+  })
+
+  test('what steers a terminal is escaped in YAML, too, and reads back as it was', async () => {
+    const {parse} = await import('yaml')
+    const name = `evil\u202e${'\u001b'}[31m.log`
+    const file = write(name, line)
+    const {stdout} = await srcip(['doctor', '--log-file', file, '-o', 'yaml'], nowhere)
+    expect(stdout).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+    expect((parse(stdout) as {findings: readonly {object: string}[]}).findings[0]?.object).toBe(file)
+  })
+
+  test('a log of 100 MB takes the memory of a piece', {timeout: 120_000}, async () => {
+    const file = join(folder, 'big.log')
+    const piece = line.repeat(Math.ceil((1 << 20) / line.length))
+    writeFileSync(file, '')
+    for (let megabyte = 0; megabyte < 100; megabyte++) appendFileSync(file, piece)
+    const {stdout, exitCode} = await srcip(['doctor', '--log-file', file, '-o', 'json'], {
+      env: {...nowhere.env, NODE_OPTIONS: '--max-old-space-size=48'},
+    })
+    expect(exitCode).toBe(21)
+    expect(stdout).toContain('caller-unknown')
   })
 })

@@ -59,6 +59,8 @@ export const doctorFlags = {
   }),
   yes: changeFlags.yes,
   'balancer-cidr': many('where the balancer connects from, which no object of a cluster tells', 'CIDR'),
+  'pod-cidr': many('range of the pods, for logs and captures of a cluster that is not at hand', 'CIDR'),
+  'node-cidr': many('addresses of the nodes, likewise', 'CIDR'),
   timeout: durationFlag('timeout', {
     summary: 'limit for the whole command; 0 means none',
     default: 0,
@@ -83,4 +85,6 @@ export interface DoctorFlagValues {
   readonly 'capture-time'?: number | undefined
   readonly yes?: boolean
   readonly 'balancer-cidr'?: readonly string[] | undefined
+  readonly 'pod-cidr'?: readonly string[] | undefined
+  readonly 'node-cidr'?: readonly string[] | undefined
 }

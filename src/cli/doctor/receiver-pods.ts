@@ -11,6 +11,8 @@ export interface ReceiverPod {
   readonly container: string | undefined
   /** Ports that the Service's ports lead to. */
   readonly ports: readonly number[]
+  /** Services of its namespace that lead to it. */
+  readonly services: readonly string[]
 }
 
 /** Pods of one Service whose logs are read at most. */
@@ -20,13 +22,13 @@ const dataPath = /controller|nginx|traefik|haproxy|envoy|proxy|caddy|kong|apisix
 
 /** The pods behind every way in that leads to a receiver we know, by the selector of its Service. */
 export function receiverPods(report: DoctorReport, index: SnapshotIndex): ReceiverPod[] {
-  const services = new Map(
+  const behind = new Map(
     report.paths
       .filter(({platform}) => platform.receiver !== undefined)
       .map(({namespace, service}) => [`${namespace}/${service}`, {namespace, service}] as const),
   )
   const found = new Map<string, ReceiverPod>()
-  for (const {namespace, service} of services.values()) {
+  for (const {namespace, service} of behind.values()) {
     const spec = record(index.get('Service', namespace, service, '')?.['spec'])
     const selector = textPairs(field(spec, 'selector'))
     const pods = index
@@ -37,8 +39,15 @@ export function receiverPods(report: DoctorReport, index: SnapshotIndex): Receiv
         (one) => text(field(record(one), 'name')) ?? [],
       )
       const container = names.find((name) => dataPath.test(name)) ?? names[0]
-      const ports = targetPorts(spec, pod)
-      found.set(`${namespace}/${pod.metadata.name}`, {namespace, name: pod.metadata.name, container, ports})
+      const key = `${namespace}/${pod.metadata.name}`
+      const {ports = [], services = []} = found.get(key) ?? {}
+      found.set(key, {
+        namespace,
+        name: pod.metadata.name,
+        container,
+        ports: [...new Set([...ports, ...targetPorts(spec, pod)])],
+        services: [...services, service],
+      })
     }
   }
   return [...found.values()]

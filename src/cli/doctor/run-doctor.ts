@@ -1,7 +1,8 @@
 import {diagnose} from '../../diagnosis/diagnose.ts'
+import {apiVersion} from '../../model/documents.ts'
 import {severityRank, type DoctorReport} from '../../model/doctor.ts'
 import {exitCodes, SrcipError} from '../../model/errors.ts'
-import {indexSnapshot, type Snapshot} from '../../model/snapshot.ts'
+import {indexSnapshot, snapshotFormat, type Snapshot, type SnapshotReading} from '../../model/snapshot.ts'
 import {takeSnapshot, type SnapshotContext} from '../snapshot/take-snapshot.ts'
 import type {DoctorFlagValues} from './flags.ts'
 
@@ -16,7 +17,10 @@ export async function runDoctor(
 ): Promise<DoctorReport> {
   const ignore = readIds(flags.ignore ?? [])
   const name = service === undefined ? undefined : serviceName(service)
-  const snapshot = await takeSnapshot({...flags, anonymise: false, output: 'json'}, context)
+  const snapshot = await takeSnapshot({...flags, anonymise: false, output: 'json'}, context).catch((error: unknown) => {
+    if (name !== undefined || !filesSuffice(flags) || context.signal.aborted) throw error
+    return withoutCluster(error)
+  })
   const wanted = name === undefined ? undefined : await inNamespace(name, snapshot, flags, context)
   const index = indexSnapshot(snapshot)
   const report = diagnose(index, {for: flags.for, service: wanted, ignore})
@@ -39,6 +43,39 @@ function asksForEvidence(flags: DoctorFlagValues): boolean {
     flags['log-file'] !== undefined ||
     flags['capture-file'] !== undefined
   )
+}
+
+/** Logs and captures in files say something by themselves: a cluster only tells more. */
+function filesSuffice(flags: DoctorFlagValues): boolean {
+  const given = flags['log-file'] !== undefined || flags['capture-file'] !== undefined
+  return given && flags.filename === undefined && flags.logs !== true && flags.capture !== true
+}
+
+/** Nothing was read, and why: what the files show is told, everything else is open (21). */
+function withoutCluster(error: unknown): Snapshot {
+  if (!(error instanceof SrcipError)) throw error
+  const reading: SnapshotReading = {
+    group: '',
+    version: 'v1',
+    resource: 'services',
+    kind: 'Service',
+    verb: 'list',
+    state: 'unreachable',
+    message: error.message,
+  }
+  return {
+    apiVersion,
+    kind: 'Snapshot',
+    format: snapshotFormat,
+    source: 'cluster',
+    anonymised: false,
+    cluster: {},
+    readings: [reading],
+    objects: [],
+    exitCode: exitCodes.Ok,
+    changed: false,
+    warnings: [`no cluster was looked at, only the files: ${error.message}`],
+  }
 }
 
 /** `SRC001,SRC024` in any case of letters. */

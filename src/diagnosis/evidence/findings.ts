@@ -1,5 +1,7 @@
 import type {Finding} from '../../model/doctor.ts'
 import type {CaptureReading} from './judge-capture.ts'
+import {advice} from '../checks/check.ts'
+import {hiddenCauses, type HiddenCause} from './hidden-cause.ts'
 import type {LogClass, LogEvidence} from './judge-log.ts'
 import type {Place} from './places.ts'
 
@@ -53,8 +55,9 @@ export const evidenceChecks: readonly EvidenceCheck[] = [
     id: 'SRC105',
     name: 'log-address-hidden',
     severity: 'warning',
-    means: 'Every request is logged with an address of the balancer, of a node or of the controller itself.',
-    act: 'As for SRC001: the cheapest remedy for the lost address.',
+    means:
+      'Requests are logged with an address of the balancer, of a node or of the machine itself: a warning if all are, an info if only some are.',
+    act: 'The finding names the hop that wrote the address, and the cheapest remedy: a field of the Service, a rule of the CNI, PROXY, or, for 127.0.0.1, the passthrough listener of the controller (which is no translation of the network).',
     sources: [nginx],
   },
   {
@@ -63,6 +66,15 @@ export const evidenceChecks: readonly EvidenceCheck[] = [
     severity: 'info',
     means: 'Refused connections that break nothing: TCP health checks, port scans, damaged headers.',
     act: 'Nothing.',
+    sources: [nginx],
+  },
+  {
+    id: 'SRC107',
+    name: 'log-caller-unknown',
+    severity: 'warning',
+    means:
+      'The log shows connections without the header that the ingress wants, and whether pods or clients from outside made them cannot be told: the pod ranges of the cluster were not read.',
+    act: 'Give --pod-cidr, and --balancer-cidr for the networks that the balancer connects from.',
     sources: [nginx],
   },
   {
@@ -82,6 +94,7 @@ const from: Readonly<Record<Place, string>> = {
   pod: ' from a pod',
   node: ' from a node',
   elsewhere: '',
+  unknown: ' from an address that cannot be placed',
 }
 
 const idOfClass: Readonly<Partial<Record<LogClass, string>>> = {
@@ -89,6 +102,11 @@ const idOfClass: Readonly<Partial<Record<LogClass, string>>> = {
   'hairpin-http': 'SRC101',
   'hairpin-tls': 'SRC101',
   'outside-without-header': 'SRC102',
+  'caller-unknown': 'SRC107',
+  'balancer-address': 'SRC105',
+  'node-address': 'SRC105',
+  'pod-range-gateway': 'SRC105',
+  'passthrough-loopback': 'SRC105',
   'header-not-read': 'SRC103',
   'http-health-check': 'SRC104',
   'tcp-health-check': 'SRC106',
@@ -96,24 +114,41 @@ const idOfClass: Readonly<Partial<Record<LogClass, string>>> = {
   'header-broken': 'SRC106',
 }
 
-/** Findings for the rows of one log; `object` is the pod or the file that it came from. Requests count only when all hide the client. */
-export function logFindings(rows: readonly LogEvidence[], object: string): Finding[] {
+/** Which hop wrote the addresses of a class; see hiddenCauses(). */
+export type CausesOf = (name: LogClass) => readonly HiddenCause[]
+
+/** Findings for the rows of one log; `object` is the pod or the file that it came from. */
+export function logFindings(
+  rows: readonly LogEvidence[],
+  object: string,
+  causesOf: CausesOf = (name) => hiddenCauses(name, []),
+): Finding[] {
   return rows.flatMap((row): Finding[] => {
-    const id = idOfClass[row.class] ?? (row.severity === 'warning' ? 'SRC105' : undefined)
+    const id = idOfClass[row.class]
     if (id === undefined) return []
     const where = row.listener === undefined ? '' : ` on ${row.listener}`
+    const causes = causesOf(row.class)
+    const why = causes.map(({cause}) => `; ${cause}`).join('')
+    const remedies = row.class === 'caller-unknown' ? [givePlaces] : causes.flatMap((one) => one.remedies)
     return [
       {
         id,
         severity: row.severity,
-        title: `${row.count} × ${row.class}${from[row.place]}${where}: ${row.meaning}`,
+        title: `${row.count} × ${row.class}${from[row.place]}${where}: ${row.meaning}${why}`,
         object,
         evidence: [{object, field: `line ${row.line}`, value: `peers ${row.peers.join(' ')}`}],
-        remedies: [],
+        remedies: remedies.toSorted((a, b) => a.cost - b.cost),
       },
     ]
   })
 }
+
+const givePlaces = advice(
+  'ask',
+  0,
+  'the same with --pod-cidr RANGE (kubectl cluster-info dump | grep -m1 cluster-cidr, or the pool of the CNI) and --balancer-cidr RANGE',
+  'then pods, balancer and clients are told apart',
+)
 
 /** Findings for a capture; one for each port and kind of beginning. Never a byte of what was sent. */
 export function captureFindings({evidence, alreadyOpen}: CaptureReading, object: string): Finding[] {

@@ -26,20 +26,52 @@ const longestHeader = 10_000
  * Messages as nginx 1.22 and HAProxy 2.6 write them (test/cluster/log-evidence.test.ts makes them anew).
  */
 export function readIngressLog(text: string): LogEvent[] {
-  const events: LogEvent[] = []
-  let offset = 0
-  let line = 1
-  while (offset < text.length) {
-    const end = text.indexOf('\n', offset)
-    const stop = end < 0 ? text.length : end
-    const broken = brokenHeader(text, offset, stop)
-    const next = broken === undefined ? stop : broken.stop
-    const event = broken === undefined ? lineEvent(text.slice(offset, Math.min(stop, offset + 4000))) : broken.event
-    if (event !== undefined) events.push({...event, line})
-    line += countLines(text, offset, next) + 1
-    offset = text.indexOf('\n', next) < 0 ? text.length : text.indexOf('\n', next) + 1
+  const reader = new LogReader()
+  return [...reader.read(text), ...reader.end()]
+}
+
+/** Where in a line an error of nginx begins at the latest; names and times of `kubectl logs` may stand before it. */
+const lineHead = 1000
+
+/** Characters that must be there before a line is looked at: a header with line ends in it, and what follows. */
+const lookAhead = 12_000
+
+/** {@link readIngressLog} for a log that comes in pieces: it keeps less than a piece and {@link lookAhead} characters of it. */
+export class LogReader {
+  #rest = ''
+  #line = 1
+  /** The rest of a line that was too long to be kept is passed over. */
+  #inLongLine = false
+
+  /** Events of what is now known whole. */
+  read(piece: string): LogEvent[] {
+    return this.#take(this.#rest + piece, false)
   }
-  return events
+
+  /** Events of the rest, once nothing more comes. */
+  end(): LogEvent[] {
+    return this.#take(this.#rest, true)
+  }
+
+  #take(text: string, final: boolean): LogEvent[] {
+    const events: LogEvent[] = []
+    let offset = 0
+    while (offset < text.length && (final || text.length - offset >= lookAhead)) {
+      const end = text.indexOf('\n', offset)
+      const stop = end < 0 ? text.length : end
+      const line = text.slice(offset, stop)
+      const broken = this.#inLongLine ? undefined : brokenHeader(text, offset, line)
+      const event = this.#inLongLine ? undefined : broken === undefined ? lineEvent(line.slice(0, 4000)) : broken.event
+      if (event !== undefined) events.push({...event, line: this.#line})
+      this.#line += countLines(text, offset, broken?.stop ?? stop)
+      const next = broken === undefined ? end : text.indexOf('\n', broken.stop)
+      this.#inLongLine = next < 0
+      if (next >= 0) this.#line++
+      offset = next < 0 ? text.length : next + 1
+    }
+    this.#rest = text.slice(offset)
+    return events
+  }
 }
 
 type BareEvent = Omit<LogEvent, 'line'>
@@ -51,10 +83,10 @@ const brokenEnd = '" while reading PROXY protocol, client: '
  * nginx writes what it took for a header as it came, line ends and quotes included: whoever connects can write lines of its log. So a
  * log is a hint for people and never the ground for a write.
  */
-function brokenHeader(text: string, from: number, to: number): {event: BareEvent; stop: number} | undefined {
-  const start = text.indexOf(brokenStart, from)
-  if (start < 0 || start >= to) return undefined
-  const begin = start + brokenStart.length
+function brokenHeader(text: string, from: number, line: string): {event: BareEvent; stop: number} | undefined {
+  const start = line.slice(0, lineHead).indexOf(brokenStart)
+  if (start < 0) return undefined
+  const begin = from + start + brokenStart.length
   const close = text.slice(begin, begin + longestHeader).indexOf(brokenEnd)
   if (close < 0) return undefined
   const tail = text.slice(begin + close + brokenEnd.length, begin + close + brokenEnd.length + 200)

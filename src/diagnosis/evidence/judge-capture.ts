@@ -1,6 +1,6 @@
 import {classifyFirstBytes, type FirstBytes} from './first-bytes.ts'
 import type {Segment} from './packets.ts'
-import {mostFrequent} from './peers.ts'
+import {PeerCount} from './peers.ts'
 import {placeOf, type Place, type Places} from './places.ts'
 
 /** How connections to one port begin, for each kind of beginning and place of the peer. */
@@ -61,16 +61,16 @@ export function judgeCapture(
     connection.first = isFirst && segment.payload !== undefined ? classifyFirstBytes(segment.payload) : 'not captured'
   }
   done.push(...open.values())
-  const rows = new Map<string, {row: Omit<CaptureEvidence, 'peers' | 'count'>; peers: Map<string, number>}>()
+  const rows = new Map<string, {row: Omit<CaptureEvidence, 'peers' | 'count'>; peers: PeerCount}>()
   for (const {client, port, first = 'nothing'} of done) {
     if (ports.length > 0 && !ports.includes(port)) continue
     const place = placeOf(client, places)
     const key = `${port} ${first} ${place}`
-    const entry = rows.get(key) ?? {row: {port, first, place}, peers: new Map<string, number>()}
-    entry.peers.set(client, (entry.peers.get(client) ?? 0) + 1)
+    const entry = rows.get(key) ?? {row: {port, first, place}, peers: new PeerCount()}
+    entry.peers.add(client)
     rows.set(key, entry)
   }
-  const evidence = [...rows.values()].map(({row, peers}) => ({...row, ...mostFrequent(peers)}))
+  const evidence = [...rows.values()].map(({row, peers}) => ({...row, ...peers.most()}))
   return {
     evidence: evidence.toSorted((a, b) => a.port - b.port || b.count - a.count),
     alreadyOpen: strangers.size,

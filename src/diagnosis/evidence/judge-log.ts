@@ -1,7 +1,7 @@
 import {severityRank, type Finding} from '../../model/doctor.ts'
 import type {LogEvent} from './ingress-log.ts'
-import {mostFrequent} from './peers.ts'
-import {placeOf, type Place, type Places} from './places.ts'
+import {PeerCount} from './peers.ts'
+import {placeFinder, placeOf, type Place, type Places} from './places.ts'
 
 /** What one record of an ingress log shows; a closed list. */
 export type LogClass =
@@ -11,6 +11,7 @@ export type LogClass =
   | 'hairpin-http'
   | 'hairpin-tls'
   | 'outside-without-header'
+  | 'caller-unknown'
   | 'header-not-read'
   | 'header-broken'
   | 'port-scan'
@@ -57,6 +58,11 @@ const meanings: Readonly<Record<LogClass, {readonly severity: Severity; readonly
     meaning:
       'a client, or the balancer for it, arrives without the header that the ingress wants: outside traffic is down on this port',
   },
+  'caller-unknown': {
+    severity: 'warning',
+    meaning:
+      'somebody arrives without the header that the ingress wants: a pod (then this is the hairpin problem) or a client from outside (then outside traffic is down on this port); which of them cannot be told, since the pod ranges of the cluster were not read',
+  },
   'header-not-read': {
     severity: 'error',
     meaning: 'the sender writes a header and the ingress does not read it: every connection fails on this port',
@@ -71,7 +77,7 @@ const meanings: Readonly<Record<LogClass, {readonly severity: Severity; readonly
   },
   'passthrough-loopback': {
     severity: 'info',
-    meaning: 'requests that came through the passthrough listener inside the controller, which hides who sent them',
+    meaning: 'requests from the machine itself, which hides who sent them',
   },
   'pod-address': {severity: 'info', meaning: 'requests of pods'},
   'client-address': {severity: 'info', meaning: 'requests with addresses from outside'},
@@ -79,11 +85,16 @@ const meanings: Readonly<Record<LogClass, {readonly severity: Severity; readonly
 
 /** Requests that must be seen before their addresses say something about all of them. */
 const enoughRequests = 5
+/** Rows of one log; real ones have a handful of listeners. */
+const mostRows = 1000
 const hiding = new Set<LogClass>(['balancer-address', 'node-address', 'pod-range-gateway', 'passthrough-loopback'])
 
 /** What one record shows. Pure. */
 export function classifyRecord(event: LogEvent, places: Places): LogClass {
-  const place = placeOf(event.peer, places)
+  return classOf(event, placeOf(event.peer, places))
+}
+
+function classOf(event: LogEvent, place: Place): LogClass {
   switch (event.kind) {
     case 'request':
       return requestClass(place)
@@ -110,6 +121,7 @@ function requestClass(place: Place): LogClass {
     case 'pod':
       return 'pod-address'
     case 'elsewhere':
+    case 'unknown':
       return 'client-address'
   }
 }
@@ -126,34 +138,76 @@ function wantedClass(first: LogEvent['first'], place: Place): LogClass {
     case 'proxy-v2':
       return 'header-broken'
     case 'http':
-      return place === 'pod' ? 'hairpin-http' : 'outside-without-header'
+      return callerClass(place, 'hairpin-http')
     case 'tls':
-      return place === 'pod' ? 'hairpin-tls' : 'outside-without-header'
+      return callerClass(place, 'hairpin-tls')
     case undefined:
-      return place === 'pod' ? 'hairpin' : 'outside-without-header'
+      return callerClass(place, 'hairpin')
   }
+}
+
+function callerClass(place: Place, ofPod: LogClass): LogClass {
+  if (place === 'pod') return ofPod
+  return place === 'unknown' ? 'caller-unknown' : 'outside-without-header'
 }
 
 /** One row for each class, place and listener, worst first. Requests are told by class and place only. Pure. */
 export function judgeLog(events: readonly LogEvent[], places: Places): LogEvidence[] {
-  const rows = new Map<string, {row: Omit<LogEvidence, 'peers' | 'count'>; peers: Map<string, number>}>()
-  const requests = events.filter(({kind}) => kind === 'request')
-  const hidden =
-    requests.length >= enoughRequests && requests.every((event) => hiding.has(classifyRecord(event, places)))
-  for (const event of events) {
-    const name = classifyRecord(event, places)
-    const place = placeOf(event.peer, places)
+  const judge = new LogJudge(places)
+  for (const event of events) judge.add(event)
+  return judge.rows()
+}
+
+interface Row {
+  readonly class: LogClass
+  readonly place: Place
+  readonly listener?: string
+  readonly line: number
+  readonly peers: PeerCount
+}
+
+/** {@link judgeLog} for logs that come in pieces: what it keeps does not grow with the log. */
+export class LogJudge {
+  readonly #place: (address: string) => Place
+  readonly #rows = new Map<string, Row>()
+  #requests = 0
+  #hiding = 0
+
+  constructor(places: Places) {
+    this.#place = placeFinder(places)
+  }
+
+  /** Counts one record. */
+  add(event: LogEvent): void {
+    const place = this.#place(event.peer)
+    const name = classOf(event, place)
+    if (event.kind === 'request') {
+      this.#requests++
+      if (hiding.has(name)) this.#hiding++
+    }
     const listener = event.kind === 'request' ? undefined : event.listener
     const key = [name, place, listener ?? ''].join(' ')
-    const judged = hidden && hiding.has(name) ? ({severity: 'warning', meaning: lost} as const) : meanings[name]
-    const entry = rows.get(key) ?? {
-      row: {class: name, place, ...judged, line: event.line, ...(listener === undefined ? {} : {listener})},
-      peers: new Map<string, number>(),
+    const row = this.#rows.get(key)
+    if (row !== undefined) {
+      row.peers.add(event.peer)
+      return
     }
-    entry.peers.set(event.peer, (entry.peers.get(event.peer) ?? 0) + 1)
-    rows.set(key, entry)
+    // whoever writes into the log could name a listener of its own with every line
+    if (this.#rows.size >= mostRows) return
+    const peers = new PeerCount()
+    peers.add(event.peer)
+    this.#rows.set(key, {class: name, place, line: event.line, peers, ...(listener === undefined ? {} : {listener})})
   }
-  return [...rows.values()]
-    .map(({row, peers}) => ({...row, ...mostFrequent(peers)}))
-    .toSorted((a, b) => severityRank[a.severity] - severityRank[b.severity] || a.line - b.line)
+
+  /** What was seen so far, worst first. */
+  rows(): LogEvidence[] {
+    const hidden = this.#requests >= enoughRequests && this.#hiding === this.#requests
+    return [...this.#rows.values()]
+      .map(({peers, ...row}): LogEvidence => {
+        const judged =
+          hidden && hiding.has(row.class) ? ({severity: 'warning', meaning: lost} as const) : meanings[row.class]
+        return {...row, ...judged, ...peers.most()}
+      })
+      .toSorted((a, b) => severityRank[a.severity] - severityRank[b.severity] || a.line - b.line)
+  }
 }

@@ -48,7 +48,7 @@ export function readPcap(bytes: Uint8Array): Segment[] | Unreadable {
   while (offset + 16 <= bytes.length) {
     const captured = view.getUint32(offset + 8, little)
     const start = offset + 16
-    if (captured > 0x40000 || start + captured > bytes.length) break
+    if (captured > longestRecord || start + captured > bytes.length) break
     const packet = bytes.subarray(start, start + captured)
     const ip = ipStart(packet, link)
     const segment = ip === undefined ? undefined : readPacket(packet.subarray(ip))
@@ -56,6 +56,32 @@ export function readPcap(bytes: Uint8Array): Segment[] | Unreadable {
     offset = start + captured
   }
   return segments
+}
+
+/** Bytes of one record at most; libpcap itself takes no longer ones. */
+const longestRecord = 0x40000
+
+/**
+ * Why a pcap file is not what its lengths say, and from which byte on nothing counts; undefined where all of it was read. Of a file that
+ * `readPcap` reads.
+ */
+export function pcapFault(bytes: Uint8Array): string | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const magic = view.getUint32(0)
+  const little = magic === 0xd4c3b2a1 || magic === 0x4d3cb2a1
+  let offset = 24
+  for (let record = 1; offset < bytes.length; record++) {
+    const where = `record ${record} at byte ${offset}`
+    if (offset + 16 > bytes.length) return `${where} is cut off: the rest was not read`
+    const captured = view.getUint32(offset + 8, little)
+    const original = view.getUint32(offset + 12, little)
+    if (captured > longestRecord) return `${where} says that it has ${captured} bytes: the rest was not read`
+    if (offset + 16 + captured > bytes.length)
+      return `${where} is cut off after ${bytes.length - offset - 16} of ${captured} bytes: the rest was not read`
+    if (captured > original) return `${where} says ${captured} bytes captured of ${original}: its lengths lie`
+    offset += 16 + captured
+  }
+  return undefined
 }
 
 /** Where IP begins; a VLAN tag or two may stand before it. */

@@ -177,7 +177,8 @@ function otherReceiver(facts: WayFacts): Remedy {
   )
 }
 
-function secondController(): Remedy {
+/** Passthrough apart from everything else. */
+export function secondController(): Remedy {
   return advice(
     'second-controller',
     3,

@@ -7,7 +7,7 @@ import type {Places} from '../../../../src/diagnosis/evidence/places.ts'
 import {readTcpdumpText} from '../../../../src/diagnosis/evidence/tcpdump-text.ts'
 
 const file = (name: string) => readFileSync(new URL(`../../../cases/captures/${name}`, import.meta.url))
-const places: Places = {balancers: [], pods: [], nodes: [], gateways: []}
+const places: Places = {balancers: [], pods: [], nodes: [], gateways: [], podsKnown: true}
 
 function segmentsOf(read: readonly Segment[] | {readonly unreadable: string}): readonly Segment[] {
   if ('unreadable' in read) throw new Error(read.unreadable)

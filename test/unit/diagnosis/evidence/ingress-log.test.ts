@@ -5,7 +5,7 @@ import {classifyFirstBytes} from '../../../../src/diagnosis/evidence/first-bytes
 import {readIngressLog} from '../../../../src/diagnosis/evidence/ingress-log.ts'
 import {logFindings} from '../../../../src/diagnosis/evidence/findings.ts'
 import {classifyRecord, judgeLog} from '../../../../src/diagnosis/evidence/judge-log.ts'
-import {placesOf} from '../../../../src/diagnosis/evidence/places-of.ts'
+import {noGivenPlaces, placesOf} from '../../../../src/diagnosis/evidence/places-of.ts'
 import {indexSnapshot} from '../../../../src/model/snapshot.ts'
 import {doctorCases, doctorObjects, snapshotOf} from '../../../support/doctor-cases.ts'
 import type {Places} from '../../../../src/diagnosis/evidence/places.ts'
@@ -23,6 +23,7 @@ describe('case B39: which broken header is this', () => {
     pods: ranges('198.51.100.0/26'),
     nodes: [],
     gateways: [],
+    podsKnown: true,
   }
   const rows = judgeLog(readIngressLog(text), places)
 
@@ -52,6 +53,7 @@ const places: Places = {
   pods: ranges('10.244.0.0/16'),
   nodes: ranges('192.168.0.4'),
   gateways: ranges('10.244.0.1'),
+  podsKnown: true,
 }
 const classes = (text: string) => judgeLog(readIngressLog(text), places).map((row) => `${row.class} ${row.place}`)
 
@@ -162,7 +164,7 @@ test.each(Object.entries(doctorCases()).filter(([, one]) => one.log !== undefine
   'the log of %s, record by record',
   (name, one) => {
     const text = readFileSync(new URL(`../../../cases/doctor/${name}/${one.log!.file}`, import.meta.url), 'latin1')
-    const where = placesOf(indexSnapshot(snapshotOf(doctorObjects(name, one))), [])
+    const where = placesOf(indexSnapshot(snapshotOf(doctorObjects(name, one))), noGivenPlaces)
     expect(readIngressLog(text).map((event) => classifyRecord(event, where))).toEqual(one.log!.lines)
   },
 )
@@ -179,5 +181,37 @@ test('findings name what and where, worst first', () => {
       remedies: [],
     },
     expect.objectContaining({id: 'SRC106', severity: 'info'}),
+    expect.objectContaining({id: 'SRC105', severity: 'info', title: expect.stringContaining('sends no PROXY header')}),
   ])
+})
+
+describe('B39 where the pod ranges were not read', () => {
+  const blind: Places = {...places, pods: [], podsKnown: false}
+  const rows = judgeLog(readIngressLog(nginx('\\x16\\x03\\x01', '10.244.3.4')), blind)
+
+  test('a caller that cannot be placed is a warning with the question that settles it, never an error', () => {
+    expect(rows).toMatchObject([{class: 'caller-unknown', place: 'unknown', severity: 'warning'}])
+    expect(logFindings(rows, 'a.log')).toMatchObject([
+      {id: 'SRC107', severity: 'warning', remedies: [{id: 'ask', text: expect.stringContaining('--pod-cidr')}]},
+    ])
+  })
+})
+
+describe('B49: which hop wrote the address', () => {
+  const finding = (client: string, where: Places) =>
+    logFindings(judgeLog(readIngressLog(access(client).repeat(5)), where), 'a.log')
+
+  test('127.0.0.1 is the passthrough listener of the controller, not SNAT', () => {
+    const [one] = finding('127.0.0.1', places)
+    expect(one).toMatchObject({id: 'SRC105', severity: 'warning', remedies: [{id: 'second-controller'}]})
+    expect(one?.title).toContain('not SNAT')
+    expect(one?.title).toContain('passthrough listener')
+  })
+
+  test('a node: SNAT by kube-proxy, or a masquerade of the CNI where the policy is Local', () => {
+    const node: Places = {...places, nodes: [readRange('192.0.2.11/32')!]}
+    const [one] = finding('192.0.2.11', node)
+    expect(one?.title).toMatch(/externalTrafficPolicy Cluster \(SNAT of kube-proxy\), or by a masquerade rule/)
+    expect(one?.remedies.length).toBeGreaterThan(0)
+  })
 })
