@@ -8,6 +8,7 @@ import type {Parts} from './assembly.ts'
 import {Backoff} from './backoff.ts'
 import {createControllerMetrics} from './controller-metrics.ts'
 import type {ControllerMetrics} from './controller-metrics.ts'
+import {interpretOnly} from './heap-trim.ts'
 import {aborted} from './lane.ts'
 import {sayLastWords} from './last-words.ts'
 import {createLog} from './log.ts'
@@ -27,6 +28,7 @@ export async function run(options: RunOptions, process: RunProcess): Promise<num
     write: process.writeLog,
     wall: () => clock.wall(),
   })
+  interpretOnly()
   const quiet = sayLastWords(log)
   try {
     return await runWith(options, process, clock, log)

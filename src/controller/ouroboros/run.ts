@@ -2,6 +2,7 @@ import {hostsAsOuroboros, projectIngressAsOuroboros} from '../../hosts/index.ts'
 import {systemClock} from '../../kube/index.ts'
 import type {KubeClient} from '../../kube/index.ts'
 import {createControllerMetrics} from '../controller-metrics.ts'
+import {interpretOnly} from '../heap-trim.ts'
 import {HostsOutput} from '../hosts-output.ts'
 import {aborted, Lane} from '../lane.ts'
 import {sayLastWords} from '../last-words.ts'
@@ -37,6 +38,7 @@ export async function runAsOuroboros(
   options: OuroborosOptions,
   process: RunProcess & Pick<RunOptions, 'env' | 'version'>,
 ): Promise<number> {
+  interpretOnly()
   const clock = systemClock
   const log = createLog({level: options.logLevel, format: 'json', write: process.writeLog, wall: () => clock.wall()})
   const metrics = createControllerMetrics()

@@ -165,6 +165,33 @@ test('queue and pace together: whatever the marks, at most burst + time / interv
   )
 })
 
+test('fault 14: 5,000 changes in ten seconds are at most five writes, the last change among them', async () => {
+  const clock = new VirtualClock()
+  const pace = new Pace(clock, 5000, 3)
+  const writes: number[] = []
+  let changes = 0
+  let written = 0
+  const queue = new WorkQueue({
+    clock,
+    random: () => 0.5,
+    work: () => {
+      pace.spend()
+      written = changes
+      writes.push(clock.now())
+      return Promise.resolve({result: 'done' as const})
+    },
+    paceDelay: () => pace.delay(),
+  })
+  for (; changes < 5000;) {
+    changes++
+    queue.mark()
+    await clock.advance(2)
+  }
+  await clock.advance(60_000)
+  expect(written).toBe(5000)
+  expect(writes.length).toBeLessThanOrEqual(5)
+})
+
 test('backoff is doubled, spread by chance, and never above its limit', () => {
   const backoff = new Backoff(800, 30_000, () => 0.5)
   expect([1, 2, 3, 4, 5, 6, 7].map(() => backoff.step())).toEqual([1200, 2400, 4800, 9600, 19_200, 30_000, 30_000])
