@@ -13,6 +13,7 @@ import {judgeHairpin} from './path/hairpin.ts'
 import {hopsOf} from './path/hops.ts'
 import {namesOfWay} from './path/names.ts'
 import {judgeOutside} from './path/outside.ts'
+import {hedged} from './path/unseen.ts'
 import type {Judgement} from './path/verdict.ts'
 
 export interface DiagnoseOptions {
@@ -69,11 +70,15 @@ function judgeWay(facts: WayFacts, direction: 'enable' | 'disable' | undefined):
   return {
     id,
     facts,
-    outside: judgeOutside(facts),
-    hairpin: judgeHairpin(facts),
-    ...(after === undefined || direction === undefined
-      ? {}
-      : {after: {direction, outside: judgeOutside(after), hairpin: judgeHairpin(after)}}),
+    ...judgeBoth(facts),
+    ...(after === undefined || direction === undefined ? {} : {after: {direction, ...judgeBoth(after)}}),
+  }
+}
+
+function judgeBoth(facts: WayFacts): Pick<JudgedWay, 'outside' | 'hairpin'> {
+  return {
+    outside: hedged(judgeOutside(facts), facts, 'outside', judgeOutside),
+    hairpin: hedged(judgeHairpin(facts), facts, 'hairpin', judgeHairpin),
   }
 }
 

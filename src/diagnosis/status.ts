@@ -1,5 +1,9 @@
 import {formatDuration} from '../model/duration.ts'
+import type {ExcludedHost} from '../model/hosts.ts'
 import type {StatusReport, StatusRow} from '../model/status.ts'
+
+/** Names that have a row of their own, of each kind; the warnings hold all. */
+const shown = 20
 
 /** One Deployment of ours with what its pods say about themselves. */
 export interface RunningPart {
@@ -8,7 +12,7 @@ export interface RunningPart {
   readonly object: string
   readonly wanted: number
   readonly ready: number
-  /** Failed checks of `/readyz?verbose` of pods that are not ready, or why they could not be asked. */
+  /** Failed checks of `/readyz?verbose` of pods that are not ready, or why they could not be asked; what a ready controller says of its sources. */
   readonly causes: readonly string[]
 }
 
@@ -47,7 +51,7 @@ export interface StatusInput {
         /** Lines of ours in cluster DNS, whomever they are for. */
         readonly lines: number
         readonly refused: readonly {readonly name: string; readonly code: string; readonly reason: string}[]
-        readonly excluded: number
+        readonly excluded: readonly ExcludedHost[]
         /** Changes that the plan of this moment would make. */
         readonly edits: number
         readonly pods: readonly DnsPodStatus[]
@@ -80,9 +84,22 @@ export function judgeStatus(input: StatusInput): Pick<StatusReport, 'state' | 's
     hosts:
       'unreadable' in dns
         ? {wanted: 0, written: 0, refused: 0, excluded: 0}
-        : {wanted: dns.wanted, written: dns.written, refused: dns.refused.length, excluded: dns.excluded},
+        : {wanted: dns.wanted, written: dns.written, refused: dns.refused.length, excluded: dns.excluded.length},
     rows,
   }
+}
+
+/**
+ * Sources of names that a controller cannot list now, out of its `/readyz?verbose`: which, since when and why. It stays ready for two
+ * relist intervals, and its names stay as they are meanwhile (B32). Pure.
+ */
+export function sourceTroubles(readyz: string): string[] {
+  return readyz.split('\n').flatMap((line) => {
+    const [, source, note = ''] = /^\[\+\]source (\S+) ok: (.*)$/.exec(line) ?? []
+    return source !== undefined && /^(?:stale|forbidden|syncing) for |, lists fail for /.test(note)
+      ? [`source ${source} ${note}`]
+      : []
+  })
 }
 
 function isAlive(
@@ -95,7 +112,16 @@ function isAlive(
 function partRow(part: RunningPart, isOff: boolean): StatusRow {
   const {component, object, wanted, ready, causes} = part
   const detail = [`${ready} of ${wanted} ready`, ...causes].join('; ')
-  const state = ready >= wanted && wanted > 0 ? 'ok' : isOff || wanted === 0 ? 'off' : ready > 0 ? 'warning' : 'error'
+  const isWhole = ready >= wanted && wanted > 0
+  const state = isWhole
+    ? causes.length === 0
+      ? 'ok'
+      : 'warning'
+    : isOff || wanted === 0
+      ? 'off'
+      : ready > 0
+        ? 'warning'
+        : 'error'
   return {row: component, object, state, detail}
 }
 
@@ -139,7 +165,7 @@ function dnsRows(dns: Exclude<StatusInput['dns'], {unreadable: string}>, isOff: 
   const counts = [
     `${written} of ${wanted} wanted names written`,
     ...(refused.length === 0 ? [] : [`${refused.length} refused`]),
-    ...(excluded === 0 ? [] : [`${excluded} left out`]),
+    ...(excluded.length === 0 ? [] : [`${excluded.length} left out`]),
   ].join(', ')
   const drift: StatusRow =
     edits === 0
@@ -157,11 +183,17 @@ function dnsRows(dns: Exclude<StatusInput['dns'], {unreadable: string}>, isOff: 
       state: isOff ? 'off' : refused.length > 0 || written < wanted ? 'warning' : 'ok',
       detail: counts,
     },
-    ...(isOff ? [] : refused.slice(0, 20)).map(({name, code, reason}) => ({
+    ...(isOff ? [] : refused.slice(0, shown)).map(({name, code, reason}) => ({
       row: 'hosts' as const,
       object: name,
       state: 'warning' as const,
       detail: `${code}: ${reason}`,
+    })),
+    ...(isOff ? [] : excluded.slice(0, shown)).map(({name, reason, source}) => ({
+      row: 'hosts' as const,
+      object: name === '' ? source : name,
+      state: 'off' as const,
+      detail: name === '' ? `left out: ${reason}` : `left out (${source}): ${reason}`,
     })),
     ...(isOff ? [] : [drift]),
     ...pods.map((pod) => podRow(pod, isOff)),

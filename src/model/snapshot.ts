@@ -26,6 +26,11 @@ export function readingSentence(one: SnapshotReading): string {
 /** `unknown`: nobody asked, as in a file that simply does not mention the kind. */
 export type ReadingState = SnapshotReading['state'] | 'unknown'
 
+/** Asked for and not, or not wholly, had: what is missing may be there all the same. A file that does not mention a kind is another thing. */
+export function isUnread(state: ReadingState): boolean {
+  return state === 'denied' || state === 'partial' || state === 'unreachable'
+}
+
 /** Questions to a snapshot, answered from an index made once. */
 export interface SnapshotIndex {
   readonly snapshot: Snapshot

@@ -1,5 +1,6 @@
 import {field, list, record, text} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
+import {isUnread} from '../../model/snapshot.ts'
 import {readPlain, type PlainSource} from '../../platforms/balancers/plain.ts'
 import {recogniseBalancer, type RecognisedBalancer} from '../../platforms/balancers/recognise.ts'
 import {ignoredKeys, readSender, type IgnoredKey, type Sender} from '../../platforms/balancers/sender.ts'
@@ -124,7 +125,7 @@ function hasNoEndpoints(service: KubeObject, receiver: RecognisedReceiver, {inde
 
 /** The provider is told from nodes and status, never from annotations alone, where the right to look at nodes is what is missing. */
 function confirmed(found: RecognisedBalancer, {index}: ClusterView): RecognisedBalancer {
-  const refused = ['denied', 'partial', 'unreachable'].includes(index.state('Node'))
+  const refused = isUnread(index.state('Node'))
   return found.grade === 'inferred' && refused
     ? {...found, row: undefined, grade: 'unconfirmed', controller: undefined}
     : found
@@ -193,7 +194,7 @@ function sender(
   door: Door,
 ): Sender {
   if (balancer.row !== undefined) return readSender(balancer.row, service, port, balancer.controller)
-  const refused = ['denied', 'partial', 'unreachable'].includes(cluster.index.state('Node'))
+  const refused = isUnread(cluster.index.state('Node'))
   const outer =
     door === 'balancer' && refused
       ? 'the same with the right to list nodes'

@@ -36,6 +36,7 @@ export type Cause =
   | 'dns-dangling'
   | 'injector-without-receiver'
   | 'unknown-value'
+  | 'not-read'
 
 /** A verdict with the hop that loses the address. */
 export interface Judgement extends Verdict {

@@ -1,7 +1,7 @@
 import type {Grade} from '../../model/doctor.ts'
 import {field, record, text} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
-import type {SnapshotIndex} from '../../model/snapshot.ts'
+import {isUnread, type SnapshotIndex} from '../../model/snapshot.ts'
 import {shared} from '../sources.ts'
 import {compareVersions, holdsIn, imageTag, isImageOf} from '../versions.ts'
 import {podRunners, workloadRunners, type Runner} from '../workloads.ts'
@@ -34,6 +34,8 @@ export interface DataPlane {
   /** Several that cannot all be right. */
   readonly contradiction: readonly string[]
   readonly row: CniRow | undefined
+  /** What could not be read and may say otherwise, in words of RBAC; undefined: everything was read. */
+  readonly unread?: string
 }
 
 interface Present {
@@ -44,8 +46,24 @@ interface Present {
 
 const where = 'verify outside: look at the address that the application sees'
 
-/** Finds the service proxy of a cluster. */
+/** Finds the service proxy of a cluster, and says what it could not look at. */
 export function readDataPlane(index: SnapshotIndex): DataPlane {
+  const plane = seenPlane(index)
+  const unread = unreadOf(plane, index)
+  return unread === undefined ? plane : {...plane, unread}
+}
+
+/** Kinds that tell which service proxy runs, or how it is set, and were not read. */
+function unreadOf(plane: DataPlane, index: SnapshotIndex): string | undefined {
+  const lacks = (kind: string): boolean => isUnread(index.state(kind))
+  if (lacks('DaemonSet')) return 'daemonsets'
+  if (lacks('ConfigMap')) return 'configmaps of kube-system'
+  if (plane.cni === 'calico' && lacks('FelixConfiguration')) return 'felixconfigurations'
+  // kube-proxy inside the process of k3s, and its version where no image tells it
+  return lacks('Node') && (plane.version === undefined || plane.proxy === 'unknown') ? 'nodes' : undefined
+}
+
+function seenPlane(index: SnapshotIndex): DataPlane {
   const runners = [...workloadRunners(index), ...podRunners(index)]
   const present = cniRows.flatMap((row) => findRow(row, runners) ?? [])
   const kubeProxy = findRow(kubeProxyRow, runners)

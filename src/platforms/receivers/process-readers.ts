@@ -1,3 +1,4 @@
+import {isUnread} from '../../model/snapshot.ts'
 import {flagOf, isFlagOn, wordsOf} from '../workloads.ts'
 import {readConfig} from './config-map-reader.ts'
 import {readTraefikFile} from './static-files.ts'
@@ -131,8 +132,7 @@ export function readMesh(question: ReceiverQuestion): Found {
       ...trustedProxies(text),
       seen: [{object: 'configmap/istio-system/istio', field: 'data.mesh', value: 'gatewayTopology.proxyProtocol'}],
     }
-  const filters = question.index.state('EnvoyFilter')
-  if (question.runners.length > 0 && mesh.known && filters !== 'denied' && filters !== 'unreachable')
+  if (question.runners.length > 0 && mesh.known && !isUnread(question.index.state('EnvoyFilter')))
     return {
       asks: 'no',
       seen: [{object: question.runners[0]!.object, field: `metadata.annotations["${annotation}"]`, value: '(not set)'}],

@@ -1,4 +1,5 @@
 import {field, list, record, text} from '../../model/fields.ts'
+import {isUnread} from '../../model/snapshot.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import {isFlagOn, records, wordsOf} from '../workloads.ts'
 import {unknownProcess} from './process-readers.ts'
@@ -144,6 +145,8 @@ function readContour(question: ReceiverQuestion): Found {
     )
     if (on !== undefined)
       return {asks: 'yes', seen: [{object: on.object, field: 'spec.containers[].args', value: '--use-proxy-protocol'}]}
+    if (['ContourConfiguration', 'ContourDeployment'].some((kind) => isUnread(question.index.state(kind))))
+      return unknownProcess(question, 'kubectl get contourconfigurations,contourdeployments -A -o yaml')
     return {
       asks: 'no',
       seen: [{object: first.object, field: 'spec.containers[].args', value: 'no --use-proxy-protocol'}],

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest'
-import {judgeStatus, statusExitCode, type StatusInput} from '../../../src/diagnosis/status.ts'
+import {judgeStatus, sourceTroubles, statusExitCode, type StatusInput} from '../../../src/diagnosis/status.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
 const lease = {
@@ -19,7 +19,7 @@ const dns = {
   written: 3,
   lines: 3,
   refused: [],
-  excluded: 0,
+  excluded: [],
   edits: 0,
   pods: [{object: 'pod/kube-system/coredns-a', hash: 'current', probe: 'right'}],
 } as const
@@ -91,6 +91,45 @@ test('a lease that nobody could read: ready controllers keep, and the row says u
   expect(judgeStatus({...good, lease: 'unread'}).state).toBe('on')
   expect(states({...good, lease: 'unread'})).toContain('lease unknown')
   expect(judgeStatus({...good, lease: 'unread', parts: []}).state).toBe('partly')
+})
+
+test('a name that is left out has a row with its reason; twenty of them, and the count of all', () => {
+  const left = (index: number) => ({
+    name: `a${index}.example`,
+    reason: 'no-proxy-for-class: x',
+    source: 'ingress/demo/a',
+  })
+  const excluded = [
+    {name: '', reason: 'has no host', source: 'ingress/demo/b'},
+    ...Array.from({length: 30}, (_, index) => left(index)),
+  ]
+  const judged = judgeStatus({...good, dns: {...dns, excluded}})
+  expect(judged.hosts.excluded).toBe(31)
+  const rows = judged.rows.filter(({row}) => row === 'hosts')
+  expect(rows).toHaveLength(21)
+  expect(rows[0]).toMatchObject({state: 'ok', detail: '3 of 3 wanted names written, 31 left out'})
+  expect(rows[1]).toEqual({row: 'hosts', object: 'ingress/demo/b', state: 'off', detail: 'left out: has no host'})
+  expect(rows[2]).toEqual({
+    ...{row: 'hosts', object: 'a0.example', state: 'off'},
+    detail: 'left out (ingress/demo/a): no-proxy-for-class: x',
+  })
+  expect(statusExitCode(judged.rows)).toBe(0)
+})
+
+test('B32: a ready controller whose lists fail is a warning that says which list, since when and why', () => {
+  const readyz =
+    '[+]source ingresses ok: stale for 42s: API server cannot answer now (HTTP 503)\n' +
+    '[+]source gateways ok: synced for 99s, lists fail for 7s: user "x" is not allowed to list gateways, not required\n' +
+    '[+]source httproutes ok: absent for 99s, not required\n[+]source proxies ok: synced for 99s\n[+]leader ok: this process writes\n'
+  const causes = sourceTroubles(readyz)
+  expect(causes).toEqual([
+    'source ingresses stale for 42s: API server cannot answer now (HTTP 503)',
+    'source gateways synced for 99s, lists fail for 7s: user "x" is not allowed to list gateways, not required',
+  ])
+  const input = {...good, parts: [{...parts[0]!, causes}, parts[1]!]}
+  expect(states(input)).toContain('controller warning')
+  expect(judgeStatus(input).rows[0]?.detail).toMatch(/^1 of 1 ready; source ingresses stale for 42s: /)
+  expect(statusExitCode(judgeStatus(input).rows)).toBe(0)
 })
 
 test('what could not be read is never on', () => {
