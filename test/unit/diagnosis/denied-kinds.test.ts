@@ -1,29 +1,10 @@
 import {describe, expect, test} from 'vitest'
 import {diagnose} from '../../../src/diagnosis/diagnose.ts'
-import type {DoctorReport} from '../../../src/model/doctor.ts'
 import {indexSnapshot, type Snapshot} from '../../../src/model/snapshot.ts'
 import {doctorCases, doctorObjects, snapshotOf} from '../../support/doctor-cases.ts'
+import {guesses} from '../../support/doctor-guesses.ts'
 import {propertySeed} from '../../support/property-seed.ts'
 import {seeded} from '../../support/random.ts'
-
-const open = new Set(['depends', 'unknown'])
-
-/** Firm words that stand in a report of less and in no report of all: a guess that is shown as a fact. */
-function guesses(all: DoctorReport, less: DoctorReport): string[] {
-  const found: string[] = []
-  for (const way of less.paths) {
-    const before = all.paths.find(({id}) => id === way.id)
-    for (const side of ['outside', 'hairpin'] as const) {
-      const now = way[side].verdict
-      const was = before?.[side].verdict ?? 'no such way'
-      if (now !== was && !open.has(now)) found.push(`${way.id} ${side}: ${was} -> ${now}`)
-    }
-  }
-  const known = new Set(all.findings.map(({id, object, path}) => `${id} ${path ?? object}`))
-  for (const {id, severity, object, path} of less.findings)
-    if (severity === 'error' && !known.has(`${id} ${path ?? object}`)) found.push(`new error ${id} ${path ?? object}`)
-  return found
-}
 
 function hidden(snapshot: Snapshot, kinds: ReadonlySet<string>, state: 'denied' | 'unreachable' | 'partial'): Snapshot {
   return {
