@@ -22,8 +22,8 @@ interface Rule {
 
 const rbac = 'rbac.authorization.k8s.io'
 const users = Array.from({length: 8}, (_, index) => `half-${index}`)
-/** One verdict of each kind that a missing right could turn around: broken, fine by the data plane, open. */
-const names = ['lb-do-proxy', 'cni-cilium-dsr', 'case-log-broken-header']
+/** One verdict of each kind that a missing right could turn around: broken, fine by the data plane, fine by cluster DNS. */
+const names = ['lb-do-proxy', 'cni-cilium-dsr', 'case-hairpin-srcip-in-place']
 
 await describeWithParts('403 on half the kinds, by the real authorizer', API_SERVER_PARTS, () => {
   let api: ApiServer
