@@ -40,6 +40,7 @@ export function readiness(input: HealthInput): Check[] {
     const ok = !required || (status.everSynced && !unlisted)
     const note = [
       `${status.state} for ${seconds}s${cause}`,
+      ...listTrouble(status, input.now),
       ...(unlisted ? [`no complete list for ${Math.round(listAge / 1000)}s`] : []),
       ...(required ? [] : ['not required']),
     ].join(', ')
@@ -51,6 +52,12 @@ export function readiness(input: HealthInput): Check[] {
   for (const [proxy, note] of input.ports ?? []) checks.push({name: `ports ${proxy}`, ok: true, note})
   checks.push({name: 'shutdown', ok: !input.shuttingDown, note: input.shuttingDown ? 'shutting down' : 'running'})
   return checks
+}
+
+/** Lists that fail beside a watch that goes on. */
+function listTrouble({failure, listFailure, listFailingSince}: SourceStatus, now: number): string[] {
+  if (listFailure === undefined || listFailingSince === undefined || failure === listFailure) return []
+  return [`lists fail for ${Math.round((now - listFailingSince) / 1000)}s: ${listFailure.message}`]
 }
 
 /** Lines as Kubernetes' own components print them: `[+]name ok` and `[-]name failed`, with the note behind. */

@@ -1,25 +1,8 @@
-import {IngressClasses} from './classes.ts'
-import type {ResolvedClass} from './classes.ts'
-import {Collection} from './collection.ts'
-import type {HostCollection, HostOptions} from './collection.ts'
-import type {IngressClassSource, IngressSource} from './ingress.ts'
+import type {IngressClasses, ResolvedClass} from './classes.ts'
+import type {Collection, HostOptions} from './collection.ts'
+import type {IngressSource} from './ingress.ts'
 import {isRestricted, preferred} from './targets.ts'
 import type {ProxyService} from './targets.ts'
-
-/**
- * The names that Ingresses ask for. Pure; the result depends on the set of objects only, not on their order.
- * In: projected Ingresses and IngressClasses. Out: the wanted set, everything left out with its reason, warnings.
- */
-export function hostsFromIngresses(
-  ingresses: Iterable<IngressSource>,
-  classes: Iterable<IngressClassSource>,
-  options: HostOptions,
-): HostCollection {
-  const collection = new Collection(options.exclude ?? [])
-  addIngresses(collection, ingresses, new IngressClasses(classes), options)
-  addFlagHosts(collection, options)
-  return collection.finish()
-}
 
 /** Adds the names of Ingresses to a collection under way. */
 export function addIngresses(

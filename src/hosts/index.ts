@@ -1,7 +1,6 @@
 /** Which names belong at the proxy: pure functions from projected objects to a HostSet, with a reason for each name left out. */
 export {collectHosts} from './collect.ts'
 export type {HostSources} from './collect.ts'
-export {hostsFromIngresses} from './from-ingresses.ts'
 export {projectIngress, projectIngressClass} from './ingress.ts'
 export type {IngressClassSource, IngressSource} from './ingress.ts'
 export {projectGateway, projectListenerSet, projectNamespace, projectRoute} from './gateway.ts'
@@ -9,6 +8,7 @@ export type {GatewaySource, ListenerSetSource, NamespaceSource, RouteKind, Route
 export type {HostCollection, HostOptions} from './collection.ts'
 export {projectTrafficPolicy} from './proxy-receivers.ts'
 export type {TrafficPolicySource} from './proxy-receivers.ts'
+export {similarServices} from './similar-services.ts'
 export {projectProxyService, projectTargetService} from './targets.ts'
 export type {ProxyService} from './targets.ts'
 export {hostsAsOuroboros, projectIngressAsOuroboros} from './as-ouroboros.ts'

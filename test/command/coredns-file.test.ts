@@ -42,6 +42,16 @@ const apply = (path: string, ...more: string[]) => srcip(['coredns', 'apply', '-
 const clean = (path: string, ...more: string[]) => srcip(['coredns', 'clean', '-f', path, ...more])
 const plan = (path: string, ...more: string[]) => srcip(['coredns', 'plan', '-f', path, ...more])
 
+test('a name that --exclude takes out is named with the reason', async () => {
+  const path = caseFile('B01-root-zone-spellings/Corefile.g-other-port-first')
+  const hosts = ['--host', 'app.example.org', '--host', 'old.example.org', '--exclude', 'old.example.org']
+  const {stdout, stderr} = await plan(path, ...hosts, '-o', 'json')
+  const document = JSON.parse(stdout) as {hosts: {name: string}[]; warnings: string[]}
+  expect(document.hosts.map(({name}) => name)).toEqual(['app.example.org'])
+  expect(document.warnings).toContain('old.example.org (flag) is left out: excluded by --exclude old.example.org')
+  expect((await plan(path, ...hosts)).stderr + stderr).toContain('old.example.org (flag) is left out')
+})
+
 describe('the root zone in every spelling (B01)', () => {
   test.each(variants('B01-root-zone-spellings').filter((file) => !file.includes('h-no-braces')))('%s', async (file) => {
     const path = caseFile(`B01-root-zone-spellings/${file}`)

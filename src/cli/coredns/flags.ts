@@ -8,7 +8,7 @@ const dns = 'CLUSTER DNS'
 const many = (summary: string, helpValue: string) =>
   Flags.string({summary, helpValue, multiple: true, multipleNonGreedy: true, delimiter: ',', helpGroup: group})
 
-/** Which names are wanted. None given: those of the cluster's Ingresses. */
+/** Which names are wanted. None given: those of the cluster's Ingresses and routes. */
 const hostFlags = {
   host: many('a wanted name, may be repeated; the names given are the whole wanted set', 'NAME'),
   'hosts-file': Flags.string({

@@ -56,7 +56,7 @@ export function clusterDomain(flags: Pick<PlanFlagValues, 'cluster-domain'>): st
 export function planRequest(
   operation: CorednsOperation,
   flags: PlanFlagValues,
-  wanted: Omit<Wanted, 'warnings'>,
+  wanted: Omit<Wanted, 'warnings' | 'excluded'>,
 ): CorednsPlanRequest {
   const domain = clusterDomain(flags)
   return {
@@ -104,7 +104,9 @@ export async function planOnFile(operation: CorednsOperation, flags: PlanFlagVal
   const state = stateOfFile(path, given.corefile, version)
   const request = planRequest(operation, flags, wanted)
   const complete = adoptionOf(operation, flags)
-  return {state, planned: planCorednsChange(state, complete?.(request, state) ?? request)}
+  const planned = planCorednsChange(state, complete?.(request, state) ?? request)
+  const document = {...planned.document, warnings: [...planned.document.warnings, ...wanted.warnings]}
+  return {state, planned: {...planned, document}}
 }
 
 /** As on the cluster that the snapshot was taken of. The new Corefile is shown; nothing is there to be written. */
@@ -150,7 +152,7 @@ export async function wantedOfCluster(
     operation === 'apply'
       ? await wantedFromCluster(client, flags, signal)
       : withoutHosts((await findProxies(client, flags.target, signal)).map((proxy) => proxy.target))
-  return {...planRequest(operation, flags, wanted), warnings: wanted.warnings}
+  return {...planRequest(operation, flags, wanted), warnings: wanted.warnings, excluded: wanted.excluded}
 }
 
 function withoutHosts(targets: readonly string[]): Wanted {
@@ -160,6 +162,7 @@ function withoutHosts(targets: readonly string[]): Wanted {
     targets: [...new Set([...targets, defaultTarget])],
     spared: [],
     circles: new Map(),
+    excluded: [],
     warnings: [],
   }
 }

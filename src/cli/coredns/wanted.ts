@@ -2,17 +2,20 @@ import {readFile} from 'node:fs/promises'
 import {findHostCircles, routesOfIngress} from '../../cluster-dns/plan/circles.ts'
 import type {PlanHost} from '../../cluster-dns/plan/request.ts'
 import {
-  hostsFromIngresses,
+  collectHosts,
   isExcludedBy,
   projectIngress,
   projectIngressClass,
   projectProxyService,
   projectTargetService,
   readName,
+  similarServices,
   type ProxyService,
 } from '../../hosts/index.ts'
 import {hasStatus, resources, type KubeClient} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
+import type {ExcludedHost} from '../../model/hosts.ts'
+import {readGatewayObjects} from './gateway-objects.ts'
 
 /** Default proxy Service (design.md 5, "Target"). */
 export const defaultTarget = 'srcip/srcip-proxy'
@@ -35,6 +38,8 @@ export interface Wanted {
   readonly targets: readonly string[]
   readonly spared: readonly string[]
   readonly circles: ReadonlyMap<string, readonly string[]>
+  /** Names that objects ask for and that are not wanted, each with the reason; the warnings say the same. */
+  readonly excluded: readonly ExcludedHost[]
   readonly warnings: readonly string[]
 }
 
@@ -56,6 +61,7 @@ export async function wantedFromFlags(flags: HostFlagValues, target: string): Pr
   })
   const hosts = new Map<string, PlanHost>()
   const invalid: {name: string; reason: string}[] = []
+  const excluded: ExcludedHost[] = []
   for (const spelling of given) {
     const read = readName(spelling)
     const name = read.name
@@ -63,7 +69,11 @@ export async function wantedFromFlags(flags: HostFlagValues, target: string): Pr
       invalid.push({name, reason: read.reason})
       continue
     }
-    if (exclude.some((pattern) => isExcludedBy(name, pattern))) continue
+    const pattern = exclude.find((each) => isExcludedBy(name, each))
+    if (pattern !== undefined) {
+      excluded.push({name, reason: `excluded by --exclude ${pattern}`, source: 'flag'})
+      continue
+    }
     hosts.set(name, {name, kind: read.wildcard ? 'wildcard-one-label' : 'exact', target})
   }
   return {
@@ -72,8 +82,13 @@ export async function wantedFromFlags(flags: HostFlagValues, target: string): Pr
     targets: [target],
     spared: exclude.filter((name) => !name.startsWith('*')),
     circles: new Map(),
-    warnings: [],
+    excluded,
+    warnings: excluded.map(leftOutLine),
   }
+}
+
+function leftOutLine({name, source, reason}: ExcludedHost): string {
+  return `${name === '' ? source : `${name} (${source})`} is left out: ${reason}`
 }
 
 async function readHostsFile(path: string): Promise<string[]> {
@@ -90,7 +105,7 @@ async function readHostsFile(path: string): Promise<string[]> {
     .filter((line) => line !== '')
 }
 
-/** The wanted set out of the cluster's Ingresses, or out of the flags with the cluster's proxy Services as targets. */
+/** The wanted set out of the cluster's Ingresses and routes, or out of the flags with the cluster's proxy Services as targets. */
 export async function wantedFromCluster(
   client: KubeClient,
   flags: HostFlagValues,
@@ -98,24 +113,30 @@ export async function wantedFromCluster(
 ): Promise<Wanted> {
   const proxies = await findProxies(client, flags.target, signal)
   const targets = proxies.map((proxy) => proxy.target)
+  const hints = await meantTarget(client, flags.target, proxies, signal)
   if (namesHosts(flags)) {
     const [only, ...others] = targets
     if (only === undefined || others.length > 0) {
       throw new SrcipError('Usage', `--host needs --target: there are several proxy Services (${targets.join(', ')})`)
     }
-    return await wantedFromFlags(flags, only)
+    const wanted = await wantedFromFlags(flags, only)
+    return {...wanted, warnings: [...hints, ...wanted.warnings]}
   }
-  const [ingresses, classes, services] = await Promise.all([
+  const [ingresses, classes, gateways, services] = await Promise.all([
     client.list(resources.ingresses, {signal}),
     client.list(resources.ingressClasses, {signal}),
+    readGatewayObjects(client, signal),
     client.list(resources.services, {signal, fieldSelector: 'spec.type=ExternalName'}).catch((error: unknown) => {
       if (hasStatus(error, 403)) return undefined
       throw error
     }),
   ])
-  const set = hostsFromIngresses(
-    ingresses.items.flatMap((item) => projectIngress(item) ?? []),
-    classes.items.flatMap((item) => projectIngressClass(item) ?? []),
+  const set = collectHosts(
+    {
+      ...gateways,
+      ingresses: ingresses.items.flatMap((item) => projectIngress(item) ?? []),
+      ingressClasses: classes.items.flatMap((item) => projectIngressClass(item) ?? []),
+    },
     {proxies, ingressClasses: flags['ingress-class'] ?? [], exclude: flags.exclude ?? []},
   )
   const externalNames = new Map(
@@ -132,12 +153,11 @@ export async function wantedFromCluster(
       ...new Set(set.excluded.map((entry) => entry.name).filter((name) => name !== '' && !name.startsWith('*'))),
     ],
     circles: findHostCircles(ingresses.items.flatMap(routesOfIngress), externalNames),
+    excluded: set.excluded,
     warnings: [
+      ...hints,
       ...set.warnings,
-      ...set.excluded.map(
-        (entry) =>
-          `${entry.name === '' ? entry.source : `${entry.name} (${entry.source})`} is left out: ${entry.reason}`,
-      ),
+      ...set.excluded.map(leftOutLine),
       ...(services === undefined
         ? [
             'circles through ExternalName Services are not looked for: listing services of all namespaces is not allowed',
@@ -167,6 +187,24 @@ export async function findProxies(
     })
   const found = (labelled?.items ?? []).flatMap((item) => projectProxyService({...item, kind: 'Service'}) ?? [])
   return found.length > 0 ? found : [await readProxy(client, defaultTarget, signal)]
+}
+
+/** What a --target that does not exist may have been meant for: the plan refuses it, and a person has to find the right one (B38). */
+async function meantTarget(
+  client: KubeClient,
+  target: string | undefined,
+  proxies: readonly ProxyService[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  // A Service that was read has ports, if only none.
+  if (target === undefined || !target.includes('/') || proxies.some(({ports}) => ports !== undefined)) return []
+  const services = await client.list(resources.services, {signal}).catch((error: unknown) => {
+    if (hasStatus(error, 403)) return undefined
+    throw error
+  })
+  const names = (services?.items ?? []).map(({metadata: {namespace = '', name}}) => ({namespace, name}))
+  const alike = similarServices(target, names)
+  return alike.length === 0 ? [] : [`service/${target} does not exist; did you mean ${alike.join(' or ')}?`]
 }
 
 async function readProxy(client: KubeClient, target: string, signal: AbortSignal): Promise<ProxyService> {

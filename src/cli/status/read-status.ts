@@ -3,7 +3,13 @@ import {askProbes} from '../../cluster-dns/observe.ts'
 import {readReloadMetrics} from '../../cluster-dns/reload-signs.ts'
 import {showState} from '../../cluster-dns/view/show.ts'
 import {parseState} from '../../cluster-dns/view/parsed-state.ts'
-import {judgeStatus, statusExitCode, type RunningPart, type StatusInput} from '../../diagnosis/status.ts'
+import {
+  judgeStatus,
+  sourceTroubles,
+  statusExitCode,
+  type RunningPart,
+  type StatusInput,
+} from '../../diagnosis/status.ts'
 import type {PodAccess} from '../../cluster-dns/pod-access.ts'
 import type {DnsState} from '../../cluster-dns/types.ts'
 import type {DnsPod} from '../../platforms/dns/locate.ts'
@@ -20,6 +26,7 @@ import {
 import {componentLabel, dnsLeaseName} from '../../model/dns.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {SrcipError} from '../../model/errors.ts'
+import type {ExcludedHost} from '../../model/hosts.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {StatusReport} from '../../model/status.ts'
 import {ask} from '../../verify/index.ts'
@@ -73,12 +80,14 @@ interface DnsReading {
 
 async function readDns(client: KubeClient, flags: StatusFlagValues, signal: AbortSignal): Promise<DnsReading> {
   let warnings: readonly string[] = []
+  let excluded: readonly ExcludedHost[] = []
   const state = await loadClusterState(
     {
       client,
       wanted: async (inner) => {
         const wanted = await wantedOfCluster('apply', client, flags, inner)
         warnings = wanted.warnings
+        excluded = wanted.excluded
         return {...wanted, warnings: []}
       },
       dnsService: flags['dns-service'],
@@ -124,7 +133,7 @@ async function readDns(client: KubeClient, flags: StatusFlagValues, signal: Abor
       written: document.edits.length === 0 ? document.hosts.length : standingNow(dns, document.hosts),
       lines,
       refused: document.refused,
-      excluded: warnings.filter((text) => text.includes(' is left out: ')).length,
+      excluded,
       edits: document.edits.length,
       pods,
     },
@@ -197,22 +206,25 @@ async function readPart(
   const wanted = spec.replicas ?? 1
   const ready = status?.readyReplicas ?? 0
   const causes =
-    ready >= wanted || !isLive ? [] : await causesOf(client, namespace, spec.selector?.matchLabels ?? {}, signal)
+    !isLive || (ready >= wanted && component !== 'controller')
+      ? []
+      : await causesOf(client, namespace, spec.selector?.matchLabels ?? {}, component, signal)
   return {component, object: `deployment/${namespace}/${name}`, wanted, ready, causes}
 }
 
-/** Asks the pods that are not ready why. */
+/** Asks the pods that are not ready why, and controllers also which sources they cannot list. */
 async function causesOf(
   client: KubeClient,
   namespace: string,
   labels: Readonly<Record<string, string>>,
+  component: RunningPart['component'],
   signal: AbortSignal,
 ): Promise<string[]> {
   const labelSelector = labelSelectorOf(labels)
   if (labelSelector === '') return []
   const pods = await client.list(resources.pods, {namespace, labelSelector, signal})
-  const waiting = pods.items.filter((pod) => !projectPod(pod).ready).slice(0, 5)
-  return (await Promise.all(waiting.map(async (pod) => causeOf(client, pod, signal)))).flat()
+  const asked = pods.items.filter((pod) => component === 'controller' || !projectPod(pod).ready).slice(0, 5)
+  return (await Promise.all(asked.map(async (pod) => causeOf(client, pod, signal)))).flat()
 }
 
 interface PodBody {
@@ -238,12 +250,15 @@ async function causeOf(client: KubeClient, pod: KubeObject, signal: AbortSignal)
     typeof probe?.port === 'number'
       ? probe.port
       : container?.ports?.find((one) => one.name === probe?.port)?.containerPort
-  if (port === undefined) return [`${name}: not ready`]
+  const isReady = projectPod(pod).ready
+  if (port === undefined) return isReady ? [] : [`${name}: not ready`]
   const reply = await ask(
     () => client.portForward({namespace, name}, port, {signal, timeoutMs: readinessTimeout}),
     {secure: false, host: 'localhost', port, path: '/readyz?verbose'},
     {timeout: readinessTimeout, signal},
   )
+  // A ready pod that cannot be asked is ready all the same: Kubernetes asks it.
+  if (isReady) return reply.kind === 'failure' ? [] : sourceTroubles(reply.body).map((text) => `${name}: ${text}`)
   if (reply.kind === 'failure') return [`${name}: readiness could not be asked: ${reply.reason}`]
   const failed = reply.body.split('\n').filter((line) => line.startsWith('[-]'))
   return failed.length === 0 ? [`${name}: not ready yet`] : failed.map((line) => `${name}: ${line.slice(3)}`)

@@ -1,5 +1,6 @@
 import {diagnose} from '../../diagnosis/diagnose.ts'
 import {serviceRef} from '../../diagnosis/path/facts.ts'
+import {similarServices} from '../../hosts/index.ts'
 import type {DoctorReport, WayIn} from '../../model/doctor.ts'
 import {SrcipError} from '../../model/errors.ts'
 import {field, record, text, textPairs} from '../../model/fields.ts'
@@ -136,7 +137,14 @@ function chooseService(index: SnapshotIndex, report: DoctorReport, wanted: strin
     )
   const service = index.list('Service', '').find((one) => serviceRef(one) === `service/${name}`)
   if (service !== undefined) return service
-  throw new SrcipError('Precondition', `there is no service/${name}`, {hints: ['kubectl get services -A']})
+  const names = index
+    .list('Service', '')
+    .map(({metadata: {namespace = 'default', name: own}}) => ({namespace, name: own}))
+  // A release that was renamed, or another namespace (B38).
+  const alike = similarServices(name, names)
+  throw new SrcipError('Precondition', `there is no service/${name}`, {
+    hints: [...(alike.length === 0 ? [] : [`did you mean ${alike.join(' or ')}?`]), 'kubectl get services -A'],
+  })
 }
 
 /** Balancers that a cloud or the cluster itself runs are switched by other means than a person at a configuration file. */

@@ -102,7 +102,14 @@ await describeWithParts('srcip run with 5,000 Ingresses and 500 HTTPRoutes', API
         await sleep(5000)
         const before = run.count(/^wrote /)
         const began = Date.now()
-        await inParallel(ingresses, (index) => cluster.admin.apply(ingress(`i${index}`, [`new${index}.example.org`])))
+        // Spread over ten seconds: at once they would be one write whatever the pace.
+        for (let step = 1; step <= 10; step++) {
+          const first = ((step - 1) * ingresses) / 10
+          await inParallel(ingresses / 10, (index) =>
+            cluster.admin.apply(ingress(`i${first + index}`, [`new${first + index}.example.org`])),
+          )
+          await sleep(Math.max(0, began + step * 1000 - Date.now()))
+        }
         const seconds = (Date.now() - began) / 1000
         await expect.poll(names, {timeout: 60_000}).toBe(ingresses + routes)
         // The write is seen a moment before it is logged.

@@ -1,5 +1,6 @@
 import type {ServerResponse} from 'node:http'
 import {afterEach, describe, expect, test} from 'vitest'
+import {sourceTroubles} from '../../../src/diagnosis/status.ts'
 import {startFakeCluster} from './fake-cluster.ts'
 import type {FakeCluster} from './fake-cluster.ts'
 import {RunProcess, runOptions} from './run-process.ts'
@@ -125,6 +126,12 @@ describe('a watch that goes quiet', () => {
       broken = true
       const brokenAt = Date.now()
       cluster.server.endWatches()
+      // Ready for a while yet, and what `status` shows of it: which list fails, since when and why (B32).
+      const troubles = async () =>
+        sourceTroubles(await (await fetch('http://127.0.0.1:38081/readyz?verbose')).text()).join('\n')
+      await expect
+        .poll(troubles, {timeout: 8000, interval: 100})
+        .toMatch(/^source ingresses .*for \d+s: API server .* cannot answer now \(HTTP 503/)
       await expect
         .poll(readyz, {timeout: 60_000})
         .toMatch(/^503 [^]*\[-\]source ingresses failed: .*no complete list for \d+s/)

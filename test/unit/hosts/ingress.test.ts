@@ -1,5 +1,5 @@
 import {describe, expect, test} from 'vitest'
-import {collectHosts, hostsFromIngresses, projectIngress, projectIngressClass} from '../../../src/hosts/index.ts'
+import {collectHosts, projectIngress, projectIngressClass} from '../../../src/hosts/index.ts'
 import type {HostOptions} from '../../../src/hosts/index.ts'
 import {ingress, ingressClass, leftOut, names, sourcesOf} from './objects.ts'
 
@@ -246,9 +246,9 @@ describe('classes', () => {
   })
 })
 
-test('hostsFromIngresses takes projected objects', () => {
+test('projected objects are enough', () => {
   const one = projectIngress(ingress({hosts: ['a.example.org']}))
   const klass = projectIngressClass(ingressClass('x', 'y'))
   if (one === undefined || klass === undefined) throw new Error('not projected')
-  expect(names(hostsFromIngresses([one], [klass], open))).toEqual(['a.example.org'])
+  expect(names(collectHosts({ingresses: [one], ingressClasses: [klass]}, open))).toEqual(['a.example.org'])
 })
