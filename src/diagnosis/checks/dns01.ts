@@ -21,7 +21,7 @@ export const dns01: Check = {
       const rewritten = cluster.dns.rules.length > 0
       return [
         {
-          title: `${issuer.kind} ${name} uses DNS-01${rewritten ? ', and names are rewritten in cluster DNS' : ': a rewrite of its hosts in cluster DNS would lead it to the wrong zone'}`,
+          title: `${issuer.kind} ${name} uses DNS-01${rewritten ? ', and names are rewritten in cluster DNS: an SOA question for one of them is answered by cluster.local' : ': a rewrite of its hosts in cluster DNS would lead it to the wrong zone (their SOA is answered by cluster.local)'}`,
           object,
           severity: rewritten ? ('warning' as const) : ('info' as const),
           evidence: [{object, field: 'spec.acme.solvers[].dns01'}],

@@ -158,12 +158,7 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
         ? byAddress
         : because(
             'short-circuit',
-            judge(
-              'half-broken',
-              'receiver',
-              `some addresses are short-circuited and ${title} sees no header there, the others lead through the balancer`,
-              all,
-            ),
+            judge('half-broken', 'receiver', bySplit(facts, `${title} sees no header there`), all),
           )
     case 'unknown':
       if (fixed !== undefined) return fixed
@@ -179,6 +174,19 @@ function asking(facts: WayFacts, grounds: readonly Ground[], fixed: Judgement | 
         ),
       )
   }
+}
+
+/** Which callers fare how, where the addresses of one balancer are treated differently: a name with both is tried in any order. */
+function bySplit(facts: WayFacts, there: string): string {
+  const all = shortCircuits(facts)
+  const named = (taken: boolean): string =>
+    all
+      .filter((one) => one.taken === taken)
+      .map(({entry: {ip, hostname}}) =>
+        ip === undefined ? (hostname ?? '') : `${ip.includes(':') ? 'IPv6' : 'IPv4'} ${ip}`,
+      )
+      .join(', ')
+  return `calls to ${named(true)} stay inside the cluster: ${there}; calls to ${named(false)} lead through the balancer`
 }
 
 /** The version that is sent where the receiver does not read it. */
@@ -280,7 +288,9 @@ function withoutReceiver(facts: WayFacts): Judgement {
     return judge(
       'depends',
       'unknown',
-      'pods bypass the balancer and come without a header: refused if what stands behind the Service insists on one, which cannot be seen',
+      together(shortCircuits(facts)).taken === 'some'
+        ? bySplit(facts, 'refused if what stands behind the Service insists on a header, which cannot be seen')
+        : 'pods bypass the balancer and come without a header: refused if what stands behind the Service insists on one, which cannot be seen',
       [{grade: 'source', source: facts.sender.source}],
       'the configuration of the application, or a call from a pod',
     )

@@ -59,7 +59,11 @@ export function runnersBehind(service: KubeObject, runners: Runners, index: Snap
   const selector = textRecord(field(record(service['spec']), 'selector'))
   if (selector === undefined) {
     const names = podsOfSlices(service, index)
-    return runners.pods.filter((pod) => pod.namespace === namespace && names.has(pod.name))
+    const pods = runners.pods.filter((pod) => pod.namespace === namespace && names.has(pod.name))
+    // on the node's own ports nobody needs the Service, which then often selects nothing: its name is all that ties the two together
+    const onNodes = (one: Runner): boolean =>
+      one.spec.hostNetwork && one.namespace === namespace && one.name === service.metadata.name
+    return pods.length > 0 ? pods : runners.workloads.filter(onNodes)
   }
   const of = (all: readonly Runner[]): Runner[] =>
     all.filter((one) => one.namespace === namespace && selects(selector, one.labels))
