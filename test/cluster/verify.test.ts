@@ -183,6 +183,31 @@ await describeWithParts('verify', BED_PARTS, async () => {
     expect(await leftovers()).toBe('')
   })
 
+  test(
+    '--create-echo and kill -9: what is left is named by its label, and cleanup takes it out',
+    {timeout: 120_000},
+    async () => {
+      const bed = current()
+      const command = `setsid kubectl srcip verify outside --url https://${host}/ --from-address ${OUTSIDE.laptop} --cacert ${bed.authority.cert} ${echoArguments('nowhere/at-all:1').join(' ')} & child=$!
+      for i in $(seq 100); do kubectl get ingresses -A -l srcip.dev/component=echo -o name | grep -q . && break; sleep 0.1; done
+      kill -9 -$child`
+      await bed.cli(['sh', '-c', command], {timeout: 60_000})
+      expect(
+        (await leftovers())
+          .trim()
+          .split('\n')
+          .map((line) => line.split('/')[0])
+          .toSorted(),
+      ).toEqual([...['ingress.networking.k8s.io', 'pod', 'service']])
+      const {code, stderr} = await bed.cli(['kubectl', 'srcip', 'cleanup', '--yes', '--settle', '0s'], {
+        timeout: 90_000,
+      })
+      expect(code, stderr).toBe(0)
+      // the bed has no garbage collector for owners: the Pod that held the other two is gone
+      expect(await leftovers()).not.toContain('pod/')
+    },
+  )
+
   test('inside: every CoreDNS pod and the proxy, before and after the name is switched', async () => {
     const bed = current()
     await bed.create({apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'srcip'}})

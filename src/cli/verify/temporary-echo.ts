@@ -38,8 +38,11 @@ export async function withTemporaryEcho<T>(
   const name = `srcip-echo-${randomBytes(4).toString('hex')}`
   const made: {resource: Resource; uid: string}[] = []
   const create = async (resource: Resource, object: KubeObject): Promise<KubeObject> => {
+    // noted before it is sent: a signal may come between the write and its answer, and the name is ours alone
+    const entry = {resource, uid: ''}
+    made.unshift(entry)
     const created = await client.create(resource, object, {signal})
-    made.unshift({resource, uid: created.metadata.uid ?? ''})
+    entry.uid = created.metadata.uid ?? ''
     return created
   }
   try {
