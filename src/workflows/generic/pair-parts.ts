@@ -1,4 +1,4 @@
-import type {PairFacts} from './pair-facts.ts'
+import type {PairFacts, PairPort} from './pair-facts.ts'
 import type {Manifest, PairParts} from './pair-steps.ts'
 
 /** Where our objects go, and what they run. */
@@ -57,7 +57,7 @@ function listenPort(port: number, index: number): number {
 
 interface ProxyFilling {
   readonly mode: 'auto' | 'always'
-  readonly listens: readonly {readonly port: number; readonly podPort: number; readonly listen: number}[]
+  readonly listens: readonly (PairPort & {readonly listen: number})[]
   readonly facts: PairFacts
   readonly settings: PartSettings
 }
@@ -80,9 +80,7 @@ function fillProxy(manifest: Json, {mode, listens, facts, settings}: ProxyFillin
       const [command = 'proxy', ...rest] = words
       container['args'] = [
         ...[command, `--to=srcip-proxy-endpoints.${service.namespace}.svc`],
-        ...listens.map(
-          ({port, podPort, listen}) => `--port=${port}=${listen}${podPort === port ? '' : `,to=${podPort}`}`,
-        ),
+        ...listens.map((one) => `--port=${portWords(one)}`),
         ...[`--send-proxy=${mode}`, ...rest],
       ]
       container['ports'] = [
@@ -109,6 +107,13 @@ function fillProxy(manifest: Json, {mode, listens, facts, settings}: ProxyFillin
     default:
   }
   return manifest
+}
+
+/** `--port` of the proxy. 80 and 443 tell by themselves how they are probed. */
+function portWords({port, podPort, listen, tls}: ProxyFilling['listens'][number]): string {
+  const to = podPort === port ? '' : `,to=${podPort}`
+  const probe = port === 80 || port === 443 ? '' : `,probe=${tls ? 'tls' : 'http'}`
+  return `${port}=${listen}${to}${probe}`
 }
 
 function fillController(manifest: Json, facts: PairFacts, settings: PartSettings): Json {
