@@ -52,6 +52,11 @@ await describeWithParts('coredns adopt on a real cluster', BED_PARTS, async () =
     )
     return data.Corefile
   }
+  const put = (bed: Bed, text: string) =>
+    bed.api.patch(
+      {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'coredns', namespace: 'kube-system'}},
+      {data: {Corefile: text}},
+    )
   const answers = (bed: Bed) =>
     Promise.all(
       bed
@@ -122,6 +127,30 @@ await describeWithParts('coredns adopt on a real cluster', BED_PARTS, async () =
       const again = await adopt(bed, '--yes')
       expect(again.code, again.stderr).toBe(0)
       expect(await corefile(bed)).toBe(text)
+    },
+  )
+
+  test(
+    'hairpin-proxy: its lines go, ours come, answers follow; what stands around them stays',
+    {timeout: 240_000},
+    async () => {
+      const bed = current()
+      await bed.api.create({apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'hairpin-proxy'}})
+      await bed.api.create(service('hairpin-proxy', 'hairpin-proxy', '10.96.5.7'))
+      const line =
+        '    rewrite name shop.example.org hairpin-proxy.hairpin-proxy.svc.cluster.local # Added by hairpin-proxy'
+      const own = '    # written by a person, and to be kept'
+      const text = kubeadmCorefile().replace(/^(\.:53 \{)$/m, `$1\n${own}\n${line}`)
+      await put(bed, text)
+      await until('every CoreDNS answers with hairpin-proxy', 60, async () =>
+        (await answers(bed)).every((address) => address === '10.96.5.7'),
+      )
+      const {code, stderr, stdout} = await adopt(bed, '--yes', '-o', 'json')
+      expect(code, stderr).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject({operation: 'adopt', outcome: 'proved'})
+      expect(await answers(bed)).toEqual([proxyAddress, proxyAddress])
+      const kept = (await corefile(bed)).split('\n').filter((one) => !one.includes('srcip'))
+      expect(kept.join('\n')).toBe(text.replace(`${line}\n`, ''))
     },
   )
 })
