@@ -1,4 +1,4 @@
-import {copyFileSync, readFileSync} from 'node:fs'
+import {copyFileSync, readFileSync, statSync} from 'node:fs'
 import {join} from 'node:path'
 import {beforeAll, expect, test} from 'vitest'
 import {parseAllDocuments} from 'yaml'
@@ -130,7 +130,8 @@ await describeWithParts('doctor with evidence', [...BED_PARTS, 'tcpdump'], async
     await bed.balancer.setSendProxy('v2')
     await until('the way in works', 30, async () => (await bed.client.exec(curl())).code === 0)
     let isOver = false
-    const running = doctor(...capture).finally(() => (isOver = true))
+    const file = join(bed.folder, 'saved.txt')
+    const running = doctor(...capture, '--save', file).finally(() => (isOver = true))
     while (!isOver) {
       await bed.client.exec(curl())
       await bed.inPod('shop/caller', curl())
@@ -144,7 +145,37 @@ await describeWithParts('doctor with evidence', [...BED_PARTS, 'tcpdump'], async
       ]),
     )
     expect(JSON.stringify(report)).not.toMatch(/curl|shop\.example\.org\r/)
+    // what was kept says the same from the file, to nobody but its owner, and is never written over
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const saved = await doctor('--capture-file', file)
+    expect(saved.report.findings.filter(({id}) => id === 'SRC110').length).toBeGreaterThan(1)
+    expect((await doctor(...capture, '--save', file)).stderr).toContain('it is there already')
   })
+
+  test(
+    '--capture and a signal, and kill -9: the container ends by itself within its time',
+    {timeout: 90_000},
+    async () => {
+      const bed = current()
+      for (const [signal, ended] of [
+        ['INT', '130'],
+        ['TERM', '143'],
+        ['9', '137'],
+      ] as const) {
+        const command = `kubectl srcip doctor ${capture.join(' ')} >/dev/null 2>&1 & child=$!; sleep 4; kill -${signal} $child; wait $child; echo "ended with $?"`
+        expect((await bed.cli(['sh', '-c', command], {timeout: 60_000})).stdout).toContain(`ended with ${ended}`)
+      }
+      const running = async () => {
+        const pods = await bed.api.list<KubeObject & {status?: {ephemeralContainerStatuses?: {state: object}[]}}>(
+          '/api/v1/namespaces/ingress-nginx/pods',
+        )
+        return pods
+          .flatMap(({status}) => status?.ephemeralContainerStatuses ?? [])
+          .filter(({state}) => !('terminated' in state)).length
+      }
+      await until('no capture runs any more', 40, async () => (await running()) === 0)
+    },
+  )
 
   test('--capture asks first, and Pod Security may refuse it', async () => {
     const bed = current()

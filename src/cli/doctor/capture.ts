@@ -1,4 +1,6 @@
 import {randomBytes} from 'node:crypto'
+import {existsSync} from 'node:fs'
+import {writeFile} from 'node:fs/promises'
 import {captureFindings} from '../../diagnosis/evidence/findings.ts'
 import {judgeCapture} from '../../diagnosis/evidence/judge-capture.ts'
 import type {Places} from '../../diagnosis/evidence/places.ts'
@@ -17,6 +19,8 @@ export interface CaptureRequest {
   /** At most 60. */
   readonly seconds: number
   readonly places: Places
+  /** File that gets the text of tcpdump; payload is in it. */
+  readonly save?: string | undefined
   readonly signal: AbortSignal
   readonly onEvent: EventSink
 }
@@ -35,6 +39,7 @@ const packetLimit = 20_000
 export async function capturePod(client: KubeClient, request: CaptureRequest): Promise<Finding[]> {
   const {pod, seconds, places, signal, onEvent} = request
   const name = `srcip-capture-${randomBytes(3).toString('hex')}`
+  if (request.save !== undefined && existsSync(request.save)) throw cannotSave(request.save, 'it is there already')
   const title = `capture new connections of pod/${pod.namespace}/${pod.name}, at most ${seconds} s`
   onEvent({type: 'step-started', step: 'capture', title})
   await addContainer(client, request, name)
@@ -48,12 +53,24 @@ export async function capturePod(client: KubeClient, request: CaptureRequest): P
     const seen = reading?.evidence.reduce((sum, {count}) => sum + count, 0) ?? 0
     if (state === 'terminated' || seen >= enoughConnections || systemClock.now() > end) {
       onEvent({type: 'step-done', step: 'capture', title, changed: true, detail: `${seen} connections`})
+      if (request.save !== undefined) await saveCapture(request.save, text)
       return reading === undefined
         ? [nothingSeen(pod, state)]
         : captureFindings(reading, `pod/${pod.namespace}/${pod.name}`)
     }
     onEvent({type: 'step-progress', step: 'capture', message: `${seen} connections seen`})
   }
+}
+
+/** For its owner alone; a file that is there is not written over. */
+async function saveCapture(file: string, text: string): Promise<void> {
+  await writeFile(file, text, {mode: 0o600, flag: 'wx'}).catch((error: NodeJS.ErrnoException) => {
+    throw cannotSave(file, error.code === 'EEXIST' ? 'it is there already' : error.message)
+  })
+}
+
+function cannotSave(file: string, reason: string): SrcipError {
+  return new SrcipError('Usage', `cannot write --save ${file}: ${reason}`, {object: file})
 }
 
 async function addContainer(

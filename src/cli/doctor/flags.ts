@@ -57,6 +57,13 @@ export const doctorFlags = {
     default: 30_000,
     helpGroup: evidence,
   }),
+  save: Flags.string({
+    summary:
+      'keep what --capture has seen in this file, as text of tcpdump -x; it holds payload, without this nothing is kept',
+    dependsOn: ['capture'],
+    helpValue: 'FILE',
+    helpGroup: evidence,
+  }),
   yes: changeFlags.yes,
   'balancer-cidr': many('where the balancer connects from, which no object of a cluster tells', 'CIDR'),
   'pod-cidr': many('range of the pods, for logs and captures of a cluster that is not at hand', 'CIDR'),
@@ -83,6 +90,7 @@ export interface DoctorFlagValues {
   readonly capture?: boolean
   readonly 'capture-image'?: string | undefined
   readonly 'capture-time'?: number | undefined
+  readonly save?: string | undefined
   readonly yes?: boolean
   readonly 'balancer-cidr'?: readonly string[] | undefined
   readonly 'pod-cidr'?: readonly string[] | undefined

@@ -85,7 +85,7 @@ async function captureOne(
   const question = `put an ephemeral container with tcpdump into pod/${pod.namespace}/${pod.name} for ${seconds} s? It stays there, ended, until the Pod is replaced`
   if (!(await confirm(question, {yes: flags.yes === true})))
     throw new SrcipError('Usage', 'nothing was captured: it was not confirmed')
-  const request = {pod, image: flags['capture-image'] ?? '', seconds, places, signal, onEvent}
+  const request = {pod, image: flags['capture-image'] ?? '', seconds, places, save: flags.save, signal, onEvent}
   return capturePod(await connect(), request)
 }
 

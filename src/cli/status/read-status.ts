@@ -31,6 +31,7 @@ import type {KubeObject} from '../../model/kubernetes.ts'
 import type {StatusReport} from '../../model/status.ts'
 import {ask} from '../../verify/index.ts'
 import {accessOf, countingPods, loadClusterState} from '../coredns/ports.ts'
+import {readRuns} from './read-runs.ts'
 import {wantedOfCluster, type PlanFlagValues} from '../coredns/request.ts'
 
 /** Flags of `status`, as the parser gives them. */
@@ -55,17 +56,19 @@ export async function readStatus(
   flags: StatusFlagValues,
   signal: AbortSignal,
 ): Promise<StatusReport> {
-  const [parts, dns] = await Promise.all([
-    readParts(client, flags.filename === undefined, signal),
-    readDns(client, flags, signal),
-  ])
   const isLive = flags.filename === undefined
+  const [parts, dns, runs] = await Promise.all([
+    readParts(client, isLive, signal),
+    readDns(client, flags, signal),
+    isLive ? readRuns(client, signal) : [],
+  ])
   const lease = dns.namespace === undefined || !isLive ? 'unread' : await readLease(client, dns.namespace, signal)
   const judged = judgeStatus({now: Date.now(), parts, lease, dns: dns.status})
   return {
     apiVersion,
     kind: 'StatusReport',
     ...judged,
+    rows: [...judged.rows, ...runs],
     exitCode: statusExitCode(judged.rows),
     changed: false,
     warnings: dns.warnings,

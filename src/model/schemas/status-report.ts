@@ -23,6 +23,7 @@ export const statusReportSchema = documentSchema('status-report', 'StatusReport'
         Type.Literal('hosts'),
         Type.Literal('drift'),
         Type.Literal('coredns'),
+        Type.Literal('run'),
       ]),
       object: Type.String({description: 'kind/namespace/name'}),
       state: Type.Union([

@@ -2,6 +2,7 @@ import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import type {Plan, RunList, RunResult} from '../../../src/model/plan.ts'
+import type {StatusReport} from '../../../src/model/status.ts'
 import {BED_PARTS, bedForSuite, describeWithParts, PRODUCT_IMAGE_BY_DIGEST, type KubeObject} from '../bed/index.ts'
 import {runJobs} from '../chart/job-runner.ts'
 import {Pair} from './pair.ts'
@@ -74,6 +75,13 @@ await describeWithParts('enable and disable on a plain pair', BED_PARTS, async (
     expect([await pair.outside(), await pair.inside()]).toEqual(['200', '200'])
     expect(await current().api.list('/apis/batch/v1/namespaces/srcip/jobs')).toEqual([])
     const {runs} = JSON.parse((await pair.srcip('runs', '-o', 'json')).stdout) as RunList
+    const status = JSON.parse((await pair.srcip('status', '-o', 'json')).stdout) as StatusReport
+    expect(status.rows.filter(({row}) => row === 'run')).toMatchObject([
+      {
+        state: 'ok',
+        detail: expect.stringMatching(/^enable of service\/ingress-nginx\/ingress-nginx-controller: done, since 20/),
+      },
+    ])
     expect(runs).toMatchObject([
       {status: 'done', operation: 'enable', subject: 'service/ingress-nginx/ingress-nginx-controller'},
     ])
