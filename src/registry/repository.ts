@@ -113,15 +113,23 @@ export class Repository {
 
   /** Asks for a manifest without reading it. @returns undefined when it is not there */
   async head(reference: string): Promise<ManifestHead | undefined> {
-    const answer = await this.call({
-      method: 'HEAD',
-      address: this.path(`manifests/${reference}`),
-      headers: {accept: acceptManifests},
-      expect: [200, 404],
-      read: 0,
-      what: `manifest ${this.nameOf(reference)}`,
-      priority: priorities.manifest,
-    })
+    const ask = (method: 'HEAD' | 'GET', expect: readonly number[]): Promise<Answer> =>
+      this.call({
+        method,
+        address: this.path(`manifests/${reference}`),
+        headers: {accept: acceptManifests},
+        expect,
+        read: method === 'HEAD' ? 0 : limits.manifestRead,
+        what: `manifest ${this.nameOf(reference)}`,
+        priority: priorities.manifest,
+      })
+    let answer = await ask('HEAD', [200, 404, 500])
+    if (answer.status === 500) {
+      // distribution as a pull-through cache answers so for what its source does not have; only the body of a GET tells.
+      const told = await ask('GET', [200, 404, 500])
+      if (told.status === 500 && /(?:manifest|name)[ _]unknown/i.test(told.body.toString('utf8'))) return undefined
+      answer = told.status === 500 ? await ask('HEAD', [200, 404]) : told
+    }
     if (answer.status === 404) return undefined
     const digest = header(answer, 'docker-content-digest')
     const size = header(answer, 'content-length')

@@ -223,7 +223,7 @@ describe('B60: an index names a child that is not there', () => {
 describe('B61: repo:tag@digest', () => {
   const values = readFileSync(join(cases, 'B61-tag-and-digest-in-one-reference/values.yaml'), 'utf8')
 
-  test('pulled by digest, the moved tag is said, both resolve at the target, values say repository@digest', async () => {
+  test('trap 1: pulled by digest, the moved tag is said, both resolve at the target, values say repository@digest', async () => {
     const [source, target] = [await registry({layout: b58, repository: 'srcip/srcip'}), await registry()]
     source.tags.set('srcip/srcip 1.0.0', amd64)
     const file = join(folder, 'b61.yaml')

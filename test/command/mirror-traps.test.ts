@@ -40,7 +40,7 @@ const whole = (target: LayoutRegistry, content: Document): boolean =>
   content.blobs.every((one) => target.blobs.get(one.digest)?.equals(one.bytes) === true) &&
   content.children.every((child) => whole(target, child))
 
-test('3: every manifest type is asked for, or an old registry answers 404 for an index', async () => {
+test('trap 3: every manifest type is asked for, or an old registry answers 404 for an index', async () => {
   const accepts: string[] = []
   const content = multiArch('accept')
   const source = await sourceWith(content, {
@@ -58,7 +58,7 @@ test('3: every manifest type is asked for, or an old registry answers 404 for an
       expect(line).toContain(type)
 })
 
-test('5, 6: odd spacing, escapes and large numbers arrive byte for byte', async () => {
+test('trap 5, 6: odd spacing, escapes and large numbers arrive byte for byte', async () => {
   const config = blob('{}', types.config)
   const text = `{ "mediaType": "${types.manifest}",\n "schemaVersion":2, "n":123456789012345678901, "t":"\\u00e9\\/", "config": ${JSON.stringify(pointer(config))}, "layers":[] }\n\n`
   const content = document(types.manifest, {}, [config], [], text)
@@ -67,7 +67,7 @@ test('5, 6: odd spacing, escapes and large numbers arrive byte for byte', async 
   expect(whole(target, content)).toBe(true)
 })
 
-test('9: a fallback tag that answers with the subject itself is none', async () => {
+test('trap 9: a fallback tag that answers with the subject itself is none', async () => {
   const content = multiArch('alias')
   const [source, target] = [await sourceWith(content, {aliasDash: true}), await registry({aliasDash: true})]
   const {exitCode, items} = await copyReferences([from(source)], target.host)
@@ -78,7 +78,7 @@ test('9: a fallback tag that answers with the subject itself is none', async () 
   })
 })
 
-test('10: a fallback index keeps the entries of others, and ours carry annotations', async () => {
+test('trap 10: a fallback index keeps the entries of others, and ours carry annotations', async () => {
   const content = image('fallback')
   const source = await sourceWith(content, {referrers: true})
   const ours = referrer(content, 'application/vnd.dev.sigstore.bundle.v0.3+json', '{"a":1}', {'org.example.a': 'b'})
@@ -119,7 +119,7 @@ test('10: a fallback index keeps the entries of others, and ours carry annotatio
   })
 })
 
-test('11: .sig, .att and .sbom tags travel for the index and for children, before the human tag', async () => {
+test('trap 11: .sig, .att and .sbom tags travel for the index and for children, before the human tag', async () => {
   const content = multiArch('cosign')
   const child = content.children[1] as Document
   const [source, target] = [await sourceWith(content), await registry()]
@@ -138,7 +138,7 @@ test('11: .sig, .att and .sbom tags travel for the index and for children, befor
   expect(first.items[0]?.extras).toEqual([])
 })
 
-test('12, 13: an empty config is pushed; one blob as config and layer, and layers listed twice, go once', async () => {
+test('trap 12, 13: an empty config is pushed; one blob as config and layer, and layers listed twice, go once', async () => {
   const empty = blob('{}', types.empty)
   const layer = blob('twice', types.layer)
   const content = document(
@@ -171,7 +171,7 @@ test('a blob of no bytes is copied', async () => {
   expect(whole(target, content)).toBe(true)
 })
 
-test('14: a mount that is answered 202 is used as the upload it opened', async () => {
+test('trap 14: a mount that is answered 202 is used as the upload it opened', async () => {
   const [one, two] = [image('mount'), image('mount')]
   const source = await sourceWith(one)
   await push(source.host, 'a/c', two, ['1.0'])
@@ -198,10 +198,10 @@ test('14: a mount that is answered 202 is used as the upload it opened', async (
   expect(posts).toHaveLength(puts.length)
 })
 
-describe('15, 16, 17: upload locations and forms', () => {
+describe('upload locations and forms', () => {
   const content = image('locations', {layers: 1, layerSize: 9_000_000})
 
-  test('relative and absolute locations with a state that changes are followed as they are', async () => {
+  test('trap 15, 16: relative and absolute locations with a state that changes are followed as they are', async () => {
     const target = await registry()
     await copyReferences([from(await sourceWith(content))], target.host)
     const puts = target.log.filter((line) => line.startsWith('PUT') && line.includes('/uploads/'))
@@ -229,7 +229,7 @@ describe('15, 16, 17: upload locations and forms', () => {
     })
   })
 
-  test('a registry that keeps the first chunk only is found out', async () => {
+  test('trap 17: a registry that keeps the first chunk only is found out', async () => {
     let chunks = 0
     const target = await registry({
       largestBody: 4 * 1024 * 1024,
@@ -248,7 +248,7 @@ describe('15, 16, 17: upload locations and forms', () => {
     expect(target.tags.size).toBe(0)
   })
 
-  test('a location on another origin gets the bytes and no login', async () => {
+  test('trap 15: a location on another origin gets the bytes and no login', async () => {
     const seen: (string | undefined)[] = []
     const blobs: Buffer[] = []
     const elsewhere = createServer((request, response) => {
@@ -280,7 +280,7 @@ describe('15, 16, 17: upload locations and forms', () => {
   })
 })
 
-test('27: a HEAD without digest and length is enough', async () => {
+test('trap 27: a HEAD without digest and length is enough', async () => {
   const content = image('quiet')
   const quiet = {
     before: (
@@ -301,7 +301,7 @@ test('27: a HEAD without digest and length is enough', async () => {
   })
 })
 
-test('28: POST says Content-Length 0, nothing is sent in chunks of unknown length', async () => {
+test('trap 28: POST says Content-Length 0, nothing is sent in chunks of unknown length', async () => {
   const headers: Record<string, string | undefined>[] = []
   const target = await registry({
     before: (request) => (
@@ -319,7 +319,7 @@ test('28: POST says Content-Length 0, nothing is sent in chunks of unknown lengt
   expect(headers.every(({encoding}) => encoding === undefined)).toBe(true)
 })
 
-test('30: a copy without a tag says that it may be collected', async () => {
+test('trap 30: a copy without a tag says that it may be collected', async () => {
   const content = image('untagged')
   const {items} = await copyReferences(
     [`${(await sourceWith(content)).host}/a/b@${content.digest}`],
@@ -328,7 +328,7 @@ test('30: a copy without a tag says that it may be collected', async () => {
   expect(items[0]?.notes).toEqual([expect.stringContaining('may remove it')])
 })
 
-test('33: a repository that has to exist beforehand is named with what to do', async () => {
+test('trap 33: a repository that has to exist beforehand is named with what to do', async () => {
   const target = await registry({
     before: (request, response) => {
       if (request.method !== 'POST') return false
@@ -390,7 +390,7 @@ describe('types that a target refuses', () => {
   })
 })
 
-test('44: a registry at an IPv6 address', async () => {
+test('trap 44: a registry at an IPv6 address', async () => {
   const server = await registry()
   const relay = createServer((request, response) => {
     void fetch(`http://${server.host}${request.url}`, {
@@ -436,7 +436,7 @@ test('hostile graphs: an index in an index in an index ends, as does one that na
   expect(target.tags.size).toBe(0)
 })
 
-test('48: what progress counts never runs backwards', () => {
+test('trap 48: what progress counts never runs backwards', () => {
   const sums = new Sums()
   const seen: number[] = []
   const take = (event: Parameters<Sums['take']>[0]) => {

@@ -49,6 +49,7 @@ export interface TransportOptions {
 /** Sends single requests over kept connections. Knows TLS, proxies and time limits; nothing of registries. */
 export class Transport {
   readonly #options: TransportOptions
+  readonly #connections: number
   readonly #agents = new Map<string, HttpAgent | HttpsAgent>()
   readonly #active = new Set<ClientRequest>()
   readonly #bulk = new Set<(error: Error) => void>()
@@ -61,6 +62,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options
+    this.#connections = options.connections ?? 40
   }
 
   /** How near the address behind an origin is, known after its first answer. */
@@ -87,13 +89,15 @@ export class Transport {
    * @throws NetworkFault for what another try may mend; SrcipError for certificates, refused addresses and unknown hosts
    */
   async send(request: TransportRequest): Promise<IncomingMessage> {
-    try {
-      return await this.#attempt(request)
-    } catch (error) {
-      // A kept connection that the server closed meanwhile: nothing was answered, so the same request is safe to send again.
-      const stale = error instanceof NetworkFault && error.code === 'STALE'
-      if (!stale) throw error
-      return this.#attempt(request)
+    for (let stale = 0; ; stale++) {
+      try {
+        return await this.#attempt(request)
+      } catch (error) {
+        // A kept connection that the server closed meanwhile: nothing was answered, so the same request is safe to send again.
+        // Each of them costs the pool one connection, and a new one is never stale.
+        const again = error instanceof NetworkFault && error.code === 'STALE' && stale < this.#connections
+        if (!again) throw error
+      }
     }
   }
 
@@ -215,7 +219,7 @@ export class Transport {
     const key = `${url.protocol === 'https:' ? url.origin : (proxy?.origin ?? url.origin)} ${proxy?.href ?? ''} ${chosenBy === undefined ? '' : `${chosenBy.registry} ${chosenBy.reach}`}`
     const known = this.#agents.get(key)
     if (known !== undefined) return known
-    const pool = {keepAlive: true, maxSockets: this.#options.connections ?? 40, scheduling: 'lifo' as const}
+    const pool = {keepAlive: true, maxSockets: this.#connections, scheduling: 'lifo' as const}
     const lookup =
       chosenBy === undefined || proxy !== undefined ? undefined : guardedLookup(chosenBy.reach, chosenBy.registry)
     const secure = url.protocol === 'https:'

@@ -160,7 +160,7 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     await cut.close()
   })
 
-  test('a split archive is checked, imported from its first part, and refused with a hole', async () => {
+  test('trap 41: a split archive is checked, imported from its first part, and refused with a hole', async () => {
     expect(await exported('split.tar', ['--split', '2M'])).toMatchObject({exitCode: 0})
     const names = readdirSync(registries.path).filter((name) => /^split\.tar\.\d{3}$/.test(name))
     expect(names.length).toBeGreaterThan(2)
@@ -232,7 +232,7 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     expect({code: gone.exitCode, there: existsSync(at('never.tar'))}).toEqual({code: 30, there: false})
   })
 
-  test('a file that may not grow and a folder that may not be written are named, nothing half has the name', async () => {
+  test('trap 42: a file that may not grow and a folder that may not be written are named, nothing half has the name', async () => {
     const entry = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
     const command = `ulimit -f 2000; exec ${process.execPath} ${entry} mirror export ${at('full.tar')} --plan-file ${lock} --plain-http ${source.host}`
     const full = await run('bash', ['-c', command], {HOME: '/nonexistent'})
@@ -254,7 +254,7 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     ['two entries named', [tarFile('index.json', Buffer.from('{}')), tarFile('index.json', Buffer.from('[]'))]],
     ['a device', [tarFile('tty', Buffer.alloc(0), {type: '3'})]],
     ['truncated', [tarFile('oci-layout', Buffer.alloc(512), {size: 1_000_000})]],
-  ])('a hostile archive is refused: %s', async (reason, entries) => {
+  ])('trap 41: a hostile archive is refused: %s', async (reason, entries) => {
     writeFileSync(at('hostile.tar'), Buffer.concat([...entries, Buffer.alloc(1024)]))
     for (const command of [
       ['inspect', at('hostile.tar')],
@@ -267,7 +267,7 @@ await describeWith('archives', ['registry-3', 'registry-2.8', 'registry-referrer
     }
   })
 
-  test('a folder with links is refused', async () => {
+  test('trap 43: a folder with links is refused', async () => {
     await exported('linked')
     const layer = at(`linked/blobs/sha256/${tool.blobs.at(-1)?.digest.slice(7)}`)
     rmSync(layer)

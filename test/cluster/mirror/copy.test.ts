@@ -21,7 +21,7 @@ await describeWith('copy between real registries', all, (parts) => {
   })
   afterAll(() => registries.stop())
 
-  test('a whole index with attestations keeps its digest from 2.8 to 3', async () => {
+  test('trap 7: a whole index with attestations keeps its digest from 2.8 to 3', async () => {
     const app = multiArch('whole')
     await push(old.host, 'acme/app', app, ['1.0'])
     const {items, exitCode, changed} = await copyReferences([`${old.host}/acme/app:1.0`], current.host)

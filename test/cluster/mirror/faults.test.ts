@@ -52,7 +52,7 @@ await describeWith('copy through faults', ['registry-2.8', 'registry-3'], (parts
     ).toBe(true)
   })
 
-  test('a server that ignores Range, or offers another one, never makes a wrong blob', async () => {
+  test('trap 25: a server that ignores Range, or offers another one, never makes a wrong blob', async () => {
     const ignores = await before(source, [
       {when: blobGet(layer.digest), cutAfter: 3_000_000},
       {
@@ -178,7 +178,7 @@ await describeWith('copy through faults', ['registry-2.8', 'registry-3'], (parts
     })
   })
 
-  test('an upload cut in the middle starts over; an answer lost after the commit is found by HEAD', async () => {
+  test('trap 18: an upload cut in the middle starts over; an answer lost after the commit is found by HEAD', async () => {
     const isPut = ({method, path}: {method: string; path: string}) =>
       method === 'PUT' && path.includes('/blobs/uploads/')
     const cut = await before(target, [{when: (passing) => isPut(passing) && passing.hit < 1, cutUploadAfter: 100_000}])
@@ -219,7 +219,7 @@ await describeWith('copy through faults', ['registry-2.8', 'registry-3'], (parts
     })
   })
 
-  test('a proxy that unpacks or packs what it carries is found out', async () => {
+  test('trap 26: a proxy that unpacks or packs what it carries is found out', async () => {
     const helpful = await before(source, [
       {
         when: blobGet(small.children[0]?.blobs[1]?.digest ?? '', 9),

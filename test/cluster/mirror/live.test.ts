@@ -147,7 +147,7 @@ await describeWith('with a live API server', ['registry-3', 'kube-apiserver', 'e
     return seen
   }
 
-  test('verify reads with the login of the cluster, in both forms of pull secrets, and shows nothing of it', async () => {
+  test('trap 39: verify reads with the login of the cluster, in both forms of pull secrets, and shows nothing of it', async () => {
     const without = await mirror(['verify', '--plan-file', lock, '--to', `${target.host}/site`], [target.host])
     expect(without).toMatchObject({exitCode: 31})
     for (const name of ['login', 'old-login']) {
@@ -249,5 +249,17 @@ await describeWith('with a live API server', ['registry-3', 'kube-apiserver', 'e
       `etc/containerd/certs.d/${source.host.replace(/:(\d+)/, '_$1_')}/hosts.toml`,
       'etc/containers/registries.conf.d/50-srcip.conf',
     ])
+  })
+
+  test('trap 40: a node with dockerd is named: it mirrors Docker Hub only', async () => {
+    await node('with-dockerd', 'docker://27.3.1', 'Debian GNU/Linux 12')
+    const config = await mirror(['node-config', '--plan-file', lock, '--to', 'mirror.example.org'], [], env())
+    await client.delete(resources.nodes, {name: 'with-dockerd'})
+    expect(config).toMatchObject({
+      exitCode: 32,
+      stderr: expect.stringContaining('node/with-dockerd runs docker://27.3.1'),
+    })
+    expect(config.stderr).toContain('dockerd mirrors Docker Hub only')
+    expect(config.stderr).toContain('mirror values')
   })
 })

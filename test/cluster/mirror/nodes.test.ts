@@ -174,7 +174,7 @@ await describeWith(
       expect(planned).toMatchObject({exitCode: 0, stdout: `${name}/acme/app@${app.digest}\n`})
     })
 
-    test('verify acts as containerd does: ?ns= names the source', async () => {
+    test('trap 39: verify acts as containerd does: ?ns= names the source', async () => {
       const before = target.requests(/manifests\/sha256:[0-9a-f]+\?ns=registry\.example\.org/)
       expect(
         await mirror(['verify', '--plan-file', lock, '--to', `${target.host}/site`, '--ns'], [target.host]),

@@ -96,7 +96,7 @@ await describeWith('logins, certificates, redirects', ['registry-3', 'registry-2
     expect(refused.stdout + refused.stderr).not.toContain(secret)
   })
 
-  test('a stale login does not keep a public image away, and is said; an identity token is refreshed by POST', async () => {
+  test('trap 21: a stale login does not keep a public image away, and is said; an identity token is refreshed by POST', async () => {
     const {registry, tokens} = await bearer({anonymousPull: true})
     tokens.users.set('pusher', secret)
     const login = authFile({auths: {[registry.host]: {auth: '', identitytoken: 'refresh me'}}})
@@ -171,7 +171,7 @@ await describeWith('logins, certificates, redirects', ['registry-3', 'registry-2
     expect([...used('team/b/acme/app')].filter((user) => user !== '-')).toEqual(['tom'])
   })
 
-  test('credential programs are asked, a missing one does not stop a public copy', async () => {
+  test('trap 21: credential programs are asked, a missing one does not stop a public copy', async () => {
     const programs = at('programs')
     mkdirSync(programs, {recursive: true})
     writeFileSync(
@@ -261,7 +261,7 @@ await describeWith('logins, certificates, redirects', ['registry-3', 'registry-2
     expect(refused.stdout + refused.stderr).not.toContain(secret)
   })
 
-  test('a login that the registry wants is left behind when it redirects to storage', async () => {
+  test('trap 23: a login that the registry wants is left behind when it redirects to storage', async () => {
     const content = image('guarded', {layers: 1})
     const layer = content.blobs[1] as (typeof content.blobs)[number]
     const seen: (string | undefined)[] = []
@@ -295,7 +295,7 @@ await describeWith('logins, certificates, redirects', ['registry-3', 'registry-2
     expect(copied.stdout + copied.stderr).not.toContain(secret)
   })
 
-  test('a redirect to storage carries no login, and one to link-local addresses is refused', async () => {
+  test('trap 23: a redirect to storage carries no login, and one to link-local addresses is refused', async () => {
     const bytes = app.children[0]?.blobs[1]
     const seen: (string | undefined)[] = []
     const storage = createServer((request, response) => {

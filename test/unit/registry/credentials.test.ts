@@ -62,7 +62,7 @@ describe('which key counts', () => {
   ])('%s %s: %j', (host, repository, expected) => {
     expect(matchingEntries({auths}, host, repository, 'f').map(({username}) => username)).toEqual(expected)
   })
-  test('patterns of pull secrets match label by label, with the port, after exact hosts', () => {
+  test('trap 39: patterns of pull secrets match label by label, with the port, after exact hosts', () => {
     expect(keyCovers('*.example.org', 'r.example.org', 'a')).toBeGreaterThan(0)
     expect(keyCovers('*.example.org', 'a.b.example.org', 'a')).toBe(-1)
     expect(keyCovers('*.example.org:5000', 'r.example.org', 'a')).toBe(-1)
@@ -72,7 +72,7 @@ describe('which key counts', () => {
   })
 })
 
-test('the first file that knows the host decides; its programs go before its entries, its store after', async () => {
+test('trap 2, 22: the first file that knows the host decides; its programs go before its entries, its store after', async () => {
   const ask = async (name: string, host: string) => ({username: `${name} for ${host}`, password: 'x', from: 'program'})
   expect(
     (

@@ -10,7 +10,7 @@ import {backoff, isRetryStatus, readRetryAfter, usualRetries} from '../../../src
 import {cleanText, redactText, redactUrl} from '../../../src/registry/text.ts'
 
 describe('challenges', () => {
-  test('several in one header, quoted commas and escapes, any case', () => {
+  test('trap 19: several in one header, quoted commas and escapes, any case', () => {
     const header =
       'Negotiate, BASIC realm="a, b \\"c\\"", Bearer realm="https://t.example.org/token",service="s",scope="repository:a:pull,push repository:b:pull"'
     expect(readChallenges(header)).toEqual([
@@ -32,7 +32,7 @@ describe('challenges', () => {
     readChallenges(`Bearer ${'a="b\\'.repeat(3000)}`)
     expect(performance.now() - started).toBeLessThan(1000)
   })
-  test('scopes of one text are split and joined by repository', () => {
+  test('trap 19: scopes of one text are split and joined by repository', () => {
     expect(splitScopes('repository:a:pull,push repository:b:pull')).toEqual([
       'repository:a:pull,push',
       'repository:b:pull',
@@ -56,7 +56,7 @@ describe('Retry-After', () => {
     ['soon', undefined, undefined],
     ['-5', undefined, undefined],
     [undefined, undefined, undefined],
-  ])('%s with Date %s: %s ms', (value, date, expected) => {
+  ])('trap 24: %s with Date %s: %s ms', (value, date, expected) => {
     expect(readRetryAfter(value, date, now)).toBe(expected)
   })
   test('waits grow, are random below their bound, and end at 30 s', () => {
@@ -121,7 +121,7 @@ describe('proxies of the environment', () => {
     [{HTTPS_PROXY: 'http://p:1', no_proxy: '10.0.0.0/8'}, 'https://11.9.8.7/', 'p:1'],
     [{HTTPS_PROXY: 'http://p:1', no_proxy: '[2001:db8::]/32,2001:db8::5'}, 'https://[2001:db8::5]/', undefined],
     [{HTTPS_PROXY: 'http://p:1', no_proxy: '2001:db8::/32'}, 'https://[2001:db8::7]:443/', undefined],
-  ])('%j, %s: %s', (env, url, expected) => expect(through(env as Record<string, string>, url)).toBe(expected))
+  ])('trap 45: %j, %s: %s', (env, url, expected) => expect(through(env as Record<string, string>, url)).toBe(expected))
   test('a proxy of another kind is refused without its password', () => {
     expect(() => proxiesFromEnvironment({https_proxy: 'socks5://u:secret@p:1'})).toThrow(/socks5:\/\/p:1/)
     expect(() => proxiesFromEnvironment({https_proxy: 'socks5://u:secret@p:1'})).not.toThrow(/secret/)
@@ -159,7 +159,7 @@ describe('texts of others', () => {
       ),
     )
   })
-  test('queries, tokens, passwords and logins are taken out', () => {
+  test('trap 47: queries, tokens, passwords and logins are taken out', () => {
     expect(redactUrl('https://u:p@s3.example.org/b?X-Amz-Signature=abc')).toBe('https://s3.example.org/b?…')
     for (const text of [
       'Authorization: Bearer abcdefghijkl',

@@ -100,7 +100,7 @@ describe('charts', () => {
     'charts/sub/values.yaml':
       'image: {repository: ghcr.io/a/sub, tag: ""}\nsidecar: {image: {repository: ghcr.io/a/side, tag: ""}}\n',
   }
-  test('every image of every mode: own, subchart under its alias, literals in templates', async () => {
+  test('trap 38: every image of every mode: own, subchart under its alias, literals in templates', async () => {
     const [, content] = chartArchive('demo', '1.0.0', files).blobs
     const search = await searchChart(await readPackagedChart(content?.bytes ?? Buffer.alloc(0), 'demo.tgz'), 'demo.tgz')
     expect(search.images.map(({reference}) => reference).sort()).toEqual([
@@ -170,7 +170,7 @@ describe('rewriting', () => {
   ])('%s', async (text, expected) => {
     expect((await rewrite(text)).overlay).toEqual(expected)
   })
-  test('--pin none keeps tags, --pin child writes the platform’s digest', async () => {
+  test('trap 36: --pin none keeps tags, --pin child writes the platform’s digest', async () => {
     expect((await rewrite('image: {repository: ghcr.io/a/b, tag: 1.36}', {pin: 'none'})).overlay).toEqual({
       image: {repository: 'mirror.example.org/site/ghcr.io/a/b', tag: '1.36'},
     })
@@ -185,14 +185,14 @@ describe('rewriting', () => {
       'ghcr.io/not/there is not in the plan',
     )
   })
-  test('a file of the user keeps comments, order and everything else', async () => {
+  test('trap 36: a file of the user keeps comments, order and everything else', async () => {
     const before = '# mine\nreplicas: 2 # two\nimage:\n  # where from\n  repository: ghcr.io/a/b\n  tag: 1.36\n'
     const {changes} = await rewrite(before)
     expect(await editValues(before, changes, [], 'values.yaml')).toBe(
       `# mine\nreplicas: 2 # two\nimage:\n  # where from\n  repository: mirror.example.org/site/ghcr.io/a/b\n  tag: "1.36@${digest}"\n`,
     )
   })
-  test('an overlay under a prefix says what each image was', async () => {
+  test('trap 38: an overlay under a prefix says what each image was', async () => {
     const {changes} = await rewrite('image: {repository: ghcr.io/a/b, tag: 1.36}')
     const text = await overlayText(changes, readPrefix('addons.ouroboros.valuesOverride'), 'mirror-login')
     expect(parse(text)).toEqual({

@@ -34,7 +34,7 @@ test('what is written is read again: names, sizes, places', async () => {
   )
 })
 
-test('a header is the same bytes every time, and more than 8 GiB go into a pax record', async () => {
+test('trap 41: a header is the same bytes every time, and more than 8 GiB go into a pax record', async () => {
   expect(tarHeader('x', 5).equals(tarHeader('x', 5))).toBe(true)
   const size = 9 * 1024 ** 3
   const header = tarHeader('big', size)

@@ -14,7 +14,7 @@ const read = (value: object | string, more: object = {}) =>
     ...more,
   })
 
-test('bytes are kept and hashed as they came: odd spacing, unicode escapes, unknown fields, large numbers', () => {
+test('trap 5, 6: bytes are kept and hashed as they came: odd spacing, unicode escapes, unknown fields, large numbers', () => {
   const text = `{ "schemaVersion":2,\n\t"x": 12345678901234567890, "u":"\\u00e9\\/", "config":${JSON.stringify(blob)}, "layers":[] }\n`
   const manifest = read(text)
   expect(manifest.bytes.toString()).toBe(text)
@@ -32,7 +32,7 @@ test('a digest that was asked for must be the one of the bytes', () => {
 
 describe('the media type', () => {
   const document = {schemaVersion: 2, config: blob, layers: []}
-  test('comes from inside, else the pointer, else the header without its parameters', () => {
+  test('trap 4: comes from inside, else the pointer, else the header without its parameters', () => {
     expect(read({...document, mediaType: oci}, {contentType: undefined}).mediaType).toBe(oci)
     expect(read(document, {descriptorType: oci, contentType: 'text/plain'}).mediaType).toBe(oci)
     expect(read(document, {contentType: `${oci}; charset=utf-8`}).mediaType).toBe(oci)
@@ -108,6 +108,6 @@ test.each([
   [{os: 'windows', architecture: 'amd64', osVersion: '10.0.20348.1'}, 'windows/amd64:10.0.20348', true],
   [{os: 'windows', architecture: 'amd64', osVersion: '10.0.17763.1'}, 'windows/amd64:10.0.20348', false],
   [{os: 'unknown', architecture: 'unknown'}, 'linux/amd64', false],
-])('%j and %s: %s', (platform, wish, expected) => {
+])('trap 8: %j and %s: %s', (platform, wish, expected) => {
   expect(platformMatches(platform, wish)).toBe(expected)
 })

@@ -22,7 +22,7 @@ test.each([
   ['oci://registry.example.org/charts/app', {chart: true, repository: 'charts/app'}],
   ['mirror.gcr.io/alpine/kubectl:1.36', {tag: '1.36'}],
   ['r.example.org/a__b/c-d.e---f:1', {repository: 'a__b/c-d.e---f'}],
-])('%s is read', (text, expected) => {
+])('trap 2, 34: %s is read', (text, expected) => {
   expect(parseReference(text)).toMatchObject(expected)
 })
 
