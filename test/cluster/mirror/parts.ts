@@ -1,3 +1,4 @@
+import {spawnSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
 import {describe, test} from 'vitest'
 import {buildPart} from '../bed/part-build.ts'
@@ -29,16 +30,31 @@ const mirrorParts = {
 } as const satisfies Record<string, BuiltPart | PackagedPart>
 
 /** Parts of this table, and those of the bed's own that the mirror needs. */
-export type MirrorPart = keyof typeof mirrorParts | 'helm' | 'kube-apiserver' | 'etcd'
+export type MirrorPart = keyof typeof mirrorParts | 'helm' | 'kube-apiserver' | 'etcd' | 'namespaces'
 
 /** The path of a part, or why there is none. */
 export async function mirrorPart(name: MirrorPart): Promise<string | {readonly missing: string}> {
   if (name === 'helm' || name === 'kube-apiserver' || name === 'etcd') return partPath(name)
+  if (name === 'namespaces') return namespaces()
   const part: BuiltPart | PackagedPart = mirrorParts[name]
   if (part.kind === 'built') return buildPart(part)
   const path = onPath(part.binary)
   return path !== undefined && existsSync(path) ? path : {missing: `not installed: apt-get install ${part.debian}`}
 }
+
+/** Namespaces of our own for network and mounts: not every container lets one make them. */
+function namespaces(): string | {readonly missing: string} {
+  const made = spawnSync('unshare', [...isolation, 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', '/mnt'])
+  if (made.status === 0) return 'unshare'
+  return {missing: `no network and mount namespaces here: ${made.error?.message ?? made.stderr.toString().trim()}`}
+}
+
+/** Flags of unshare for a network of its own and mounts that nobody else sees, as root or as anyone. */
+export const isolation: readonly string[] = [
+  ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
+  '--net',
+  '--mount',
+]
 
 /** A suite that needs these parts: skipped by name and counted where one is missing, failing instead with CI=true. */
 export async function describeWith<Name extends MirrorPart>(
