@@ -1,5 +1,6 @@
 import type {RegistryClient} from '../client.ts'
 import {type Sink, verified} from '../download.ts'
+import {Garbage} from '../garbage.ts'
 import {Gate} from '../http/gate.ts'
 import type {Descriptor} from '../manifest.ts'
 import type {Repository} from '../repository.ts'
@@ -53,6 +54,7 @@ export class CopyRun {
   readonly #transfers = new Map<string, Promise<BlobOutcome>>()
 
   readonly #options: RunOptions
+  readonly #garbage = new Garbage()
   #spool: Promise<Spool> | undefined
 
   constructor(client: RegistryClient, emit: CopyEventSink, options: RunOptions = {}) {
@@ -181,6 +183,7 @@ export class CopyRun {
     } else {
       this.counts.blobsMoved++
       this.counts.bytesMoved += blob.size
+      if (large === undefined) this.#garbage.count(blob.size)
       this.emit({type: 'blob.done', ...where, size: blob.size, ms: Math.round(performance.now() - started)})
     }
     return outcome

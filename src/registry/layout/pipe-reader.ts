@@ -1,8 +1,10 @@
 import type {Sink} from '../download.ts'
+import {Garbage} from '../garbage.ts'
 
 /** Reads a stream forwards by offset, as the tar format wants it. Nothing that lies behind is kept. */
 export class PipeReader {
   readonly #chunks: AsyncIterator<Uint8Array>
+  readonly #garbage = new Garbage()
   #current: Buffer = Buffer.alloc(0)
   #offset = 0
 
@@ -47,6 +49,7 @@ export class PipeReader {
       const next = await this.#chunks.next()
       if (next.done === true) return false
       const {buffer, byteOffset, byteLength} = next.value
+      this.#garbage.count(byteLength)
       this.#current = Buffer.from(buffer, byteOffset, byteLength)
     }
     return true
