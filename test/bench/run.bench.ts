@@ -22,8 +22,8 @@ export const bench: Bench = {
     progress('starts the API server and fills it')
     const cluster = await startLightCluster()
     let run: RunProcess | undefined
-    const start = (relist: string): RunProcess =>
-      new RunProcess(['run', '--relist-interval', relist, '--verify-timeout', '1h', '--via', 'direct'], {
+    const start = (relist: string, verify: string): RunProcess =>
+      new RunProcess(['run', '--relist-interval', relist, '--verify-timeout', verify, '--via', 'direct'], {
         POD_NAME: 'srcip-0',
         KUBECONFIG: cluster.kubeconfig,
         SRCIP_PROXY_NAMESPACE: 'srcip',
@@ -35,19 +35,20 @@ export const bench: Bench = {
       const names = async (): Promise<number> => publishedNames((await cluster.corefile()).split('\n')).length
       await fill(cluster)
       progress('starts the controller')
-      run = start('1h')
+      run = start('1h', '5s')
       await until('all names stand', 60, async () => (await names()) === 2 * ingresses + routes)
       const {lines} = run
       const at = (begin: string): number => Date.parse(lines.find(({msg}) => msg.startsWith(begin))?.ts ?? '')
-      await sleep(10_000)
       const first = at('wrote ') - at('srcip run starts')
-      const size = run.rss()
+      progress('waits until the pods are given up and absent kinds are known to be absent')
+      await sleep(60_000)
+      const size = await resident(run)
       const spent = cpuSeconds(run.child.pid)
       await sleep(60_000)
       const idle = ((cpuSeconds(run.child.pid) - spent) / 60) * 100
       await run.stop()
 
-      run = start('10s')
+      run = start('10s', '1h')
       await run.said(/^source .* is not served/, 60_000)
       progress('5,000 updates in 10 s')
       const began = Date.now()
@@ -64,9 +65,9 @@ export const bench: Bench = {
       const writes = run.count(/^wrote /)
       progress('ten lists anew')
       await sleep(15_000)
-      const early = run.rss()
+      const early = await resident(run)
       await sleep(100_000)
-      const late = run.rss()
+      const late = await resident(run)
       return [
         row('first write after start', `${(first / 1000).toFixed(2)} s`, 'below 2 s (ouroboros elsewhere: 0.84 s)'),
         row('resident memory', megabytes(size), 'below 100 MB (ouroboros elsewhere: 49 MB)'),
@@ -103,6 +104,16 @@ async function fill(cluster: LightCluster): Promise<void> {
       spec: {parentRefs: [{name: 'edge'}], hostnames: [`route${index}.example.net`]},
     }),
   )
+}
+
+/** The smallest resident size of some seconds: what is not garbage. */
+async function resident(run: RunProcess): Promise<number> {
+  let least = Infinity
+  for (let second = 0; second < 6; second++) {
+    least = Math.min(least, run.rss())
+    await sleep(1000)
+  }
+  return least
 }
 
 function megabytes(bytes: number): string {
