@@ -36,6 +36,8 @@ export interface ClientOptions extends Omit<TransportOptions, 'userAgent'> {
   readonly now?: () => number
   /** Requests in flight towards one host. */
   readonly inFlight?: number
+  /** Milliseconds without a byte after which a transfer is given up and resumed. */
+  readonly stallTimeout?: number
 }
 
 /** A request to a registry's API. */
@@ -105,10 +107,12 @@ export class RegistryClient {
   readonly #warned = new Set<string>()
   readonly #sleepers = new Set<() => void>()
   readonly retries: RetryPolicy
+  readonly stallTimeout: number
 
   constructor(options: ClientOptions) {
     this.#options = options
     this.retries = options.retries ?? usualRetries
+    this.stallTimeout = options.stallTimeout ?? 60_000
     this.transport = new Transport({...options, userAgent: options.userAgent ?? 'kubectl-srcip'})
   }
 

@@ -15,8 +15,6 @@ import {priorities, refuseEncoding, type Repository} from './repository.ts'
  */
 export type Sink = BulkSink
 
-/** Milliseconds without a byte after which a transfer is given up and resumed. */
-export const stallTimeout = 60_000
 /** Bytes of progress after which the count of breaks starts over: a flaky line still finishes. */
 const progressThatCounts = 1024 * 1024
 const mostBreaks = 6
@@ -85,23 +83,27 @@ export async function downloadBlob(
         received += chunk.length
         return deliver(chunk)
       }
-      if (descriptor.size >= bulkFrom && (await repository.readBulk(descriptor, received, stallTimeout, count))) return
+      if (descriptor.size >= bulkFrom && (await repository.readBulk(descriptor, received, count))) return
       const {response, skip} = await openAt(repository, descriptor, received)
       let toSkip = skip
-      await pump(response, (chunk) => {
-        let rest = chunk
-        if (toSkip > 0) {
-          rest = chunk.subarray(toSkip)
-          toSkip -= chunk.length - rest.length
-          if (rest.length === 0) return undefined
-        }
-        received += rest.length
-        if (received > descriptor.size)
-          throw new ContentMismatch(
-            `blob ${repository.nameOf(descriptor.digest)}: more bytes than the ${descriptor.size} of its descriptor`,
-          )
-        return deliver(rest)
-      })
+      await pump(
+        response,
+        (chunk) => {
+          let rest = chunk
+          if (toSkip > 0) {
+            rest = chunk.subarray(toSkip)
+            toSkip -= chunk.length - rest.length
+            if (rest.length === 0) return undefined
+          }
+          received += rest.length
+          if (received > descriptor.size)
+            throw new ContentMismatch(
+              `blob ${repository.nameOf(descriptor.digest)}: more bytes than the ${descriptor.size} of its descriptor`,
+            )
+          return deliver(rest)
+        },
+        repository.client.stallTimeout,
+      )
       if (descriptor.size === 0) return
       if (received < descriptor.size)
         throw new NetworkFault(
@@ -116,7 +118,7 @@ export async function downloadBlob(
         throw new SrcipError(
           'Unreachable',
           `blob ${repository.nameOf(descriptor.digest)}: ${error.message}, ${breaks} times without progress`,
-          {cause: error},
+          {cause: error, hints: ['run the same command again: it goes on where it stopped']},
         )
       onResume?.(error.message)
       if (breaks > 1) await repository.client.sleep(100 * 2 ** breaks)
@@ -167,8 +169,8 @@ async function openAt(
   return {response, skip: offset}
 }
 
-/** Moves a response's bytes into a sink; gives up after a minute without a byte, unless the sink is the slow side. */
-export function pump(response: IncomingMessage, sink: Sink): Promise<void> {
+/** Moves a response's bytes into a sink; gives up after so long without a byte, unless the sink is the slow side. */
+function pump(response: IncomingMessage, sink: Sink, stallTimeout: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let waitingForSink = false
     let last = Date.now()

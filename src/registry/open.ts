@@ -14,6 +14,8 @@ export interface OpenOptions extends TrustOptions {
   readonly onEvent?: (event: ClientEvent) => void
   readonly env?: NodeJS.ProcessEnv
   readonly retries?: RetryPolicy
+  /** Milliseconds without a byte after which a transfer is given up and resumed: a minute. */
+  readonly stallTimeout?: number
 }
 
 /** A client with the logins, certificates and proxies of this machine. */
@@ -32,5 +34,6 @@ export function openRegistryClient(options: OpenOptions = {}): RegistryClient {
     ...(options.userAgent === undefined ? {} : {userAgent: options.userAgent}),
     ...(options.onEvent === undefined ? {} : {onEvent: options.onEvent}),
     ...(options.retries === undefined ? {} : {retries: options.retries}),
+    ...(options.stallTimeout === undefined ? {} : {stallTimeout: options.stallTimeout}),
   })
 }

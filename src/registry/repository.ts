@@ -198,12 +198,13 @@ export class Repository {
    * Reads a large blob on a connection of its own, in one reused buffer.
    * @returns false when this registry needs the usual way (TLS, a proxy, a redirect, a login not known yet)
    */
-  async readBulk(descriptor: Descriptor, offset: number, stallTimeout: number, sink: BulkSink): Promise<boolean> {
+  async readBulk(descriptor: Descriptor, offset: number, sink: BulkSink): Promise<boolean> {
     const url = new URL(this.state.origin + this.path(`blobs/${descriptor.digest}`))
     const authorization = await this.state.authorizer.header(this.#need)
     const headers: Record<string, string> = {'accept-encoding': 'identity'}
     if (authorization !== undefined) headers['authorization'] = authorization
-    return this.client.transport.readBulk({url, headers, offset, size: descriptor.size, stallTimeout}, sink)
+    const {stallTimeout, transport} = this.client
+    return transport.readBulk({url, headers, offset, size: descriptor.size, stallTimeout}, sink)
   }
 
   /** One page of descriptors or tags after the other, following Link on the same origin. */

@@ -2,7 +2,7 @@ import type {Writable} from 'node:stream'
 import {SrcipError} from '../model/errors.ts'
 import {header} from './client.ts'
 import {parseDigest} from './digest.ts'
-import {type Sink, stallTimeout} from './download.ts'
+import type {Sink} from './download.ts'
 import {RegistryError} from './errors.ts'
 import {backoff, isRetryFault, isRetryStatus} from './http/retry.ts'
 import {NetworkFault} from './http/network-fault.ts'
@@ -209,13 +209,13 @@ async function sendProduced(
     await sendChunks(target, descriptor, session, produce)
     return commit(target, descriptor, session, Buffer.alloc(0))
   }
-  const body = {length: descriptor.size, write: (to: Writable) => produce(sinkInto(to))}
+  const body = {length: descriptor.size, write: (to: Writable) => produce(sinkInto(to, target.client.stallTimeout))}
   if (form === 'patch') await patch(target, descriptor, session, body)
   await commit(target, descriptor, session, form === 'patch' ? Buffer.alloc(0) : body)
 }
 
-/** Writes into a request; each write is waited for, since its bytes are overwritten afterwards, but no longer than a minute. */
-function sinkInto(to: Writable): Sink {
+/** Writes into a request; each write is waited for, since its bytes are overwritten afterwards, but not for ever. */
+function sinkInto(to: Writable, stallTimeout: number): Sink {
   let fail: ((error: Error) => void) | undefined
   to.once('close', () => fail?.(new NetworkFault('ECONNRESET', 'the target closed the connection')))
   return (chunk) =>

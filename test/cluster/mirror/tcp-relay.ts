@@ -9,6 +9,8 @@ export interface RelayFaults {
   /** Answers of more than this many bytes stop there, the connection stays open; as often as `silences` says. */
   silentAfter?: number
   silences?: number
+  /** The first request of more than this many bytes is not read any further. */
+  deafAfter?: number | undefined
 }
 
 /** A relay in front of a real registry that counts connections and makes them bad in ways that HTTP does not show. */
@@ -28,12 +30,15 @@ export async function tcpRelay(registry: string, faults: RelayFaults = {}): Prom
     let requests = 0
     let answered = 0
     let silent = false
+    let taken = 0
     const upstream = net.connect(Number(port), host)
     for (const socket of [client, upstream]) {
       open.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => {
         open.delete(socket)
+        // A silent answer does not end, whatever the registry does.
+        if (socket === upstream && silent) return
         client.destroy()
         upstream.destroy()
       })
@@ -48,6 +53,11 @@ export async function tcpRelay(registry: string, faults: RelayFaults = {}): Prom
         }
       }
       upstream.write(chunk)
+      taken += chunk.length
+      const {deafAfter} = state.faults
+      if (deafAfter === undefined || taken < deafAfter) return
+      state.faults.deafAfter = undefined
+      client.pause()
     })
     upstream.on('data', (chunk) => {
       const {rate, silentAfter, silences = 1} = state.faults
