@@ -1,6 +1,6 @@
 import {randomBytes} from 'node:crypto'
 import {hostname, userInfo} from 'node:os'
-import {createLeaseLock, sleep, systemClock, type KubeClient} from '../../kube/index.ts'
+import {createLeaseLock, sleep, systemClock, type KubeClient, type LeaseLock} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
 import {workflowLeaseName} from '../../model/dns.ts'
 import type {Proof} from '../../model/proofs.ts'
@@ -38,7 +38,6 @@ export function enginePorts(options: EnginePortOptions): EnginePorts & {close():
     now: () => systemClock.now(),
   }
   let journal: ReturnType<typeof openJournal> | undefined
-  const person = `${userInfo().username}@${hostname()}`
   return {
     look: (operation, signal) => lookAt(client, operation, dns, signal),
     async act(operation, {dryRun, signal}) {
@@ -47,7 +46,7 @@ export function enginePorts(options: EnginePortOptions): EnginePorts & {close():
     prove: (proof, signal) => readProof({client, dns, memory, signal}, proof as unknown as Proof),
     mayDo: (operations, signal) => assertMayDo(client, operations, namespace, signal),
     async lock(runId, signal) {
-      const identity = `${person}:${process.pid}:${runId}`
+      const identity = `${person()}${runId}`
       const lease = createLeaseLock({
         client,
         namespace,
@@ -58,7 +57,7 @@ export function enginePorts(options: EnginePortOptions): EnginePorts & {close():
       const lost = await lease.acquire({signal, waitMs: options.lockTimeoutMs}).catch((error: unknown) => {
         throw withRuns(error)
       })
-      return {signal: lost, release: () => lease.release()}
+      return {signal: named(lost, lease), release: () => lease.release()}
     },
     async saveRecord(record, signal) {
       journal ??= openJournal(record.id)
@@ -69,13 +68,35 @@ export function enginePorts(options: EnginePortOptions): EnginePorts & {close():
     },
     newRun() {
       const stamp = new Date().toISOString().replaceAll(/[-:]/g, '').replace('T', '-').slice(0, 15)
-      return {id: `${stamp}-${randomBytes(3).toString('hex')}`, by: person}
+      return {id: `${stamp}-${randomBytes(3).toString('hex')}`, by: `${userInfo().username}@${hostname()}`}
     },
     timestamp: () => new Date().toISOString(),
     now: () => systemClock.now(),
     sleep: (ms, signal) => sleep(systemClock, ms, signal),
     close: () => journal?.close(),
   }
+}
+
+/** The same signal with a reason for people: somebody has taken the lock, or nobody could be told that we still hold it. */
+function named(lost: AbortSignal, lease: LeaseLock): AbortSignal {
+  const controller = new AbortController()
+  lost.addEventListener(
+    'abort',
+    () => {
+      const {holder} = lease
+      const reason =
+        holder !== undefined && !holder.identity.startsWith(person())
+          ? new SrcipError('Conflict', `the lock of this run was taken by ${holder.identity}`)
+          : new SrcipError('Unreachable', 'the lock of this run could not be renewed: the API server gives no answer')
+      controller.abort(reason)
+    },
+    {once: true},
+  )
+  return controller.signal
+}
+
+function person(): string {
+  return `${userInfo().username}@${hostname()}:${process.pid}:`
 }
 
 function withRuns(error: unknown): unknown {

@@ -17,7 +17,7 @@ export interface ProofAnswer {
 }
 
 export interface HeldLock {
-  /** Aborts when the Lease is lost. */
+  /** Aborts when the Lease is lost, with an SrcipError that says how. */
   readonly signal: AbortSignal
   release(): Promise<void>
 }

@@ -4,7 +4,7 @@ import type {EventSink} from '../../model/events.ts'
 import type {Plan, PlanStep, RunResult, RunStep} from '../../model/plan.ts'
 import type {EnginePorts, RunRecord} from './ports.ts'
 import {reverseStep} from './reverse.ts'
-import {isSuperseded, overlap, writes} from './touches.ts'
+import {comesFirst, isSuperseded, writes} from './touches.ts'
 import {verifyStep} from './verify-step.ts'
 
 export interface RunOptions {
@@ -38,9 +38,9 @@ export async function runPlan(ports: EnginePorts, plan: Plan, options: RunOption
   if (options.dryRun === 'server') {
     for (const [index, step] of plan.steps.entries()) {
       if (!writes(step) || looks[index] === 'done') continue
-      const first = plan.steps.slice(0, index).find((before) => overlap(before.operation, step.operation))
+      const first = plan.steps.slice(0, index).find((before) => comesFirst(before.operation, step.operation))
       if (first !== undefined) {
-        blank.note(index, 'pending', [`not checked by the server: it changes what step ${first.id} writes first`])
+        blank.note(index, 'pending', [`not checked by the server: it builds on what step ${first.id} writes`])
         continue
       }
       const {notes} = await ports.act(step.operation, {dryRun: 'server', step: step.id, signal: options.signal})
@@ -104,7 +104,7 @@ async function lookAtAll(ports: EnginePorts, plan: Plan, signal: AbortSignal): P
   const looks: ('todo' | 'done')[] = []
   const moved: string[] = []
   for (const [index, step] of plan.steps.entries()) {
-    const earlier = plan.steps.slice(0, index).some((before) => overlap(before.operation, step.operation))
+    const earlier = plan.steps.slice(0, index).some((before) => comesFirst(before.operation, step.operation))
     const look = writes(step) && !earlier ? await ports.look(step.operation, signal) : undefined
     if (look?.state === 'moved') moved.push(...look.reasons)
     looks.push(look?.state === 'done' ? 'done' : 'todo')
@@ -348,7 +348,7 @@ class Walk {
       if (!(reason instanceof SrcipError)) throw reason
       throw new SrcipError(reason.code, reason.message, {exitCode: reason.exitCode, hints: [command], cause: error})
     }
-    if (this.#signal.aborted) error = new SrcipError('Conflict', 'the lock of this run was lost')
+    if (this.#signal.aborted) error = this.#signal.reason
     if (!(error instanceof SrcipError)) throw error
     await this.#save({status: 'failed'}).catch(() => undefined)
     const left = state.wrote() || this.#resumed

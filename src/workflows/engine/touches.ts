@@ -24,6 +24,14 @@ export function overlap(left: PlanOperation, right: PlanOperation): boolean {
   return touchedBy(right).some((key) => overlaps(key, own))
 }
 
+/**
+ * Must `before` be made before anything can be said about `operation`? It writes the same, or makes the Service that names in cluster DNS
+ * are to lead to.
+ */
+export function comesFirst(before: PlanOperation, operation: PlanOperation): boolean {
+  return overlap(before, operation) || (before.op === 'apply' && operation.op === 'dns')
+}
+
 /** Has a later step, up to and with the one at `cursor`, written over what the step at `index` wrote? Then its state says nothing any more. */
 export function isSuperseded(steps: readonly PlanStep[], index: number, cursor: number): boolean {
   const step = steps[index]

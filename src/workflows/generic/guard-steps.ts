@@ -40,7 +40,7 @@ export function guardSteps(
         action: 'create',
         operation: {op: 'apply', manifests},
         proofs: [state('watching', 'the guard watches')],
-        limitSeconds: 120,
+        limitSeconds: 60,
         instructions: [],
         ...{reversible: true, onFailure: 'stop'},
         undo: {title: 'the guard is taken away', ...undo},

@@ -1,4 +1,5 @@
 import {diagnose} from '../../diagnosis/diagnose.ts'
+import {readDns} from '../../diagnosis/dns-view.ts'
 import {serviceRef} from '../../diagnosis/path/facts.ts'
 import {similarServices} from '../../hosts/index.ts'
 import type {DoctorReport, WayIn} from '../../model/doctor.ts'
@@ -48,6 +49,8 @@ export interface PairFacts {
   /** Addresses of nodes that the balancer can use, for instructions. */
   readonly nodes: readonly string[]
   readonly hosts: readonly string[]
+  /** Lines of ours that stand in cluster DNS. */
+  readonly standing: readonly {readonly name: string; readonly target: string}[]
   readonly ingressClasses: readonly string[]
   /** ConfigMap that the receiver's own arguments name. */
   readonly config: {readonly namespace: string; readonly name: string; readonly object: KubeObject}
@@ -113,6 +116,7 @@ export function findPair(
     ),
     nodes: nodeAddresses(index),
     hosts: [...new Set(ways.flatMap((way) => way.hosts))].filter((host) => !host.startsWith('*')).toSorted(),
+    standing: standingLines(index),
     ingressClasses: classesOf(index),
     config: {namespace: config.namespace, name: config.name, object: config.object},
     asks: state.asks === 'yes',
@@ -177,6 +181,17 @@ function nodeAddresses(index: SnapshotIndex): string[] {
       .filter((one) => field(one, 'type') === 'InternalIP')
       .flatMap((one) => text(field(one, 'address')) ?? []),
   )
+}
+
+/** Only exact names lead to a Service of ours by a line that a plan can put back. */
+function standingLines(index: SnapshotIndex): {readonly name: string; readonly target: string}[] {
+  const ours = new Set(
+    index
+      .list('Service', '')
+      .filter(({metadata}) => metadata.labels?.['srcip.dev/component'] === 'proxy')
+      .map(({metadata: {namespace = '', name}}) => `${namespace}/${name}`),
+  )
+  return readDns(index).rules.flatMap(({name, target}) => (ours.has(target) ? [{name, target}] : []))
 }
 
 function classesOf(index: SnapshotIndex): string[] {

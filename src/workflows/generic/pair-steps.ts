@@ -29,8 +29,6 @@ export interface PairOptions {
   readonly settleSeconds: number
 }
 
-const defaultCacheSeconds = 30
-
 /** Proofs are data in a plan: the schema keeps them open, the union in model/proofs.ts names them. */
 const asProof = (proof: Proof): PlanProof => proof
 
@@ -188,7 +186,7 @@ export function namesStep(facts: PairFacts, proxy: {namespace: string; name: str
   }
 }
 
-export function controllerStep(facts: PairFacts, parts: PairParts, {settleSeconds}: PairOptions): PlanStep {
+export function controllerStep(facts: PairFacts, parts: PairParts): PlanStep {
   const [deployment] = parts.controller.filter((one) => one['kind'] === 'Deployment')
   const {name = '', namespace = ''} = (deployment?.['metadata'] ?? {}) as {name?: string; namespace?: string}
   return {
@@ -198,19 +196,12 @@ export function controllerStep(facts: PairFacts, parts: PairParts, {settleSecond
       asProof({proof: 'deployment', title: 'the controller has rolled out', namespace, name}),
       ...(facts.hosts.length > 0 ? [dnsProof(facts, facts.proxy ?? parts.made, 'proxy')] : []),
     ],
-    // a DNS change takes 30 to 130 s a pod (design.md 6)
-    limitSeconds: 600,
+    limitSeconds: 300,
     instructions: [],
     ...{reversible: true, onFailure: 'stop'},
     undo: {
-      title: 'take the controller away',
-      proofs: [
-        asProof({
-          proof: 'settle',
-          title: 'its Lease of cluster DNS runs out',
-          seconds: Math.min(settleSeconds, defaultCacheSeconds),
-        }),
-      ],
+      title: 'the controller is taken away',
+      proofs: parts.controller.flatMap(podsGone),
       limitSeconds: 120,
       instructions: [],
     },
@@ -299,6 +290,33 @@ export function receiverStep(
   }
 }
 
+/** The names go in by our own hand first, so that they have a way back of their own; the controller finds them and keeps them. */
+export function dnsInStep(facts: PairFacts, proxy: {namespace: string; name: string}, options: PairOptions): PlanStep {
+  const target = `${proxy.namespace}/${proxy.name}`
+  return {
+    ...{id: 'names', title: 'the names lead to the proxy', action: 'update'},
+    operation: {
+      op: 'dns',
+      before: {owner: 'srcip', hosts: [...facts.standing]},
+      after: {owner: 'srcip', hosts: facts.hosts.map((name) => ({name, target}))},
+    },
+    proofs: [dnsProof(facts, proxy, 'proxy')],
+    // a DNS change takes 30 to 130 s a pod (design.md 6)
+    limitSeconds: 600,
+    instructions: [],
+    ...{reversible: true, onFailure: 'stop'},
+    undo: {
+      title: 'the names leave cluster DNS',
+      proofs: [
+        ...(facts.standing.length === 0 ? [dnsProof(facts, proxy, 'other')] : []),
+        asProof({proof: 'settle', title: 'answers of before leave the caches', seconds: options.settleSeconds}),
+      ],
+      limitSeconds: 600,
+      instructions: [],
+    },
+  }
+}
+
 export function dnsOutStep(facts: PairFacts, proxy: {namespace: string; name: string}, options: PairOptions): PlanStep {
   const target = `${proxy.namespace}/${proxy.name}`
   return {
@@ -324,15 +342,24 @@ export function dnsOutStep(facts: PairFacts, proxy: {namespace: string; name: st
   }
 }
 
+/** A Deployment of ours and its pods are gone: one that is still ending may still write. */
+function podsGone(manifest: Manifest): PlanProof[] {
+  if (manifest['kind'] !== 'Deployment') return []
+  const {namespace = '', name} = refOf(manifest)
+  const {selector} = manifest['spec'] as {readonly selector: {readonly matchLabels: Readonly<Record<string, string>>}}
+  return [
+    asProof({proof: 'gone', title: `${name} is gone`, object: refOf(manifest)}),
+    asProof({proof: 'no-pods', title: `no pod of ${name} is left`, namespace, selector: selector.matchLabels}),
+  ]
+}
+
 /** Takes objects of ours away; never a namespace. */
 export function removalStep(id: string, title: string, manifests: readonly Manifest[]): PlanStep {
   const own = manifests.filter((one) => one['kind'] !== 'Namespace')
   return {
     ...{id, title, action: 'delete'},
     operation: {op: 'delete', objects: own.toReversed().map((one) => ({object: refOf(one)})), manifests: [...own]},
-    proofs: own
-      .filter((one) => one['kind'] === 'Deployment')
-      .map((one) => asProof({proof: 'gone', title: `${refOf(one).name} is gone`, object: refOf(one)})),
+    proofs: own.flatMap(podsGone),
     limitSeconds: 120,
     instructions: [],
     ...{reversible: true, onFailure: 'stop'},

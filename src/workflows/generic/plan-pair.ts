@@ -7,6 +7,7 @@ import {
   balancerStep,
   configRef,
   controllerStep,
+  dnsInStep,
   dnsOutStep,
   namesStep,
   proxyStep,
@@ -78,8 +79,10 @@ function onSteps(facts: PairFacts, parts: PairParts, options: PairOptions): Plan
   const steps: PlanStep[] = []
   if (flip !== undefined || facts.proxy === undefined)
     steps.push(proxyStep(facts, parts, {id: 'proxy', mode: flip === undefined ? 'always' : 'auto'}))
-  if (!facts.hasRun) steps.push(controllerStep(facts, parts, options))
-  else if (facts.hosts.length > 0 && flip !== undefined) steps.push(namesStep(facts, proxy))
+  if (!facts.hasRun) {
+    if (facts.hosts.length > 0) steps.push(dnsInStep(facts, proxy, options))
+    steps.push(controllerStep(facts, parts))
+  } else if (facts.hosts.length > 0 && flip !== undefined) steps.push(namesStep(facts, proxy))
   if (flip !== undefined) {
     const guard = guardSteps(options.guard, configRef(facts), [flip])
     steps.push(

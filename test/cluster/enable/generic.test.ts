@@ -29,7 +29,17 @@ await describeWithParts('enable and disable on a plain pair', BED_PARTS, async (
     const {code, stdout, stderr} = await pair.srcip('enable', '--plan', '-o', 'json', ...image)
     expect(code, stderr).toBe(0)
     const plan = JSON.parse(stdout) as Plan
-    const ids = ['proxy', 'controller', 'guard', 'balancer', 'receiver', 'confirm', 'guard-away', 'proxy-always']
+    const ids = [
+      'proxy',
+      'names',
+      'controller',
+      'guard',
+      'balancer',
+      'receiver',
+      'confirm',
+      'guard-away',
+      'proxy-always',
+    ]
     expect(plan.steps.map(({id}) => id)).toEqual(ids)
     expect(plan.orders[0]?.cuts.map(({side, port, from, until}) => `${side} ${port} ${from} ${until}`)).toEqual([
       ...['outside 80 balancer receiver', 'outside 443 balancer receiver'],
