@@ -19,6 +19,7 @@ const routeVersions = ['v1', 'v1beta1', 'v1alpha3', 'v1alpha2']
 export async function readGatewayObjects(client: KubeClient, signal: AbortSignal): Promise<HostSources> {
   const served = async (resource: Resource, versions = routeVersions) =>
     await listServed(client, resource, versions, signal)
+  if (!(await isServed(client, resources.gateways.group, signal))) return {}
   const [gateways, listenerSets, http, grpc, tls] = await Promise.all([
     served(resources.gateways),
     served(resources.listenerSets),
@@ -44,6 +45,23 @@ export async function readGatewayObjects(client: KubeClient, signal: AbortSignal
     namespaces: namespaces?.flatMap((item) => projectNamespace(item) ?? []),
     trafficPolicies: policies?.flatMap((item) => projectTrafficPolicy(item) ?? []) ?? [],
   }
+}
+
+/**
+ * Whether a group of kinds is served: one small question in place of a list of each. A server that starts up forgets CRDs for a moment, one
+ * that calls itself ready does not. What cannot be told is left to the lists.
+ */
+async function isServed(client: KubeClient, group: string, signal: AbortSignal): Promise<boolean> {
+  const ask = async (path: string): Promise<number> => {
+    try {
+      return (await client.request({path, accept: '*/*', signal, about: {verb: `get ${path}`}})).status
+    } catch (error) {
+      signal.throwIfAborted()
+      return hasStatus(error) ? error.status : 0
+    }
+  }
+  if ((await ask(`/apis/${group}`)) !== 404 || (await ask('/readyz')) !== 200) return true
+  return (await ask(`/apis/${group}`)) !== 404
 }
 
 /** Undefined where the right is missing. */
