@@ -78,6 +78,9 @@ export const switchFlags = {
   'no-guard': Flags.boolean({
     summary: 'switch without a Job in the cluster that puts it back when this run is cut off',
   }),
+  'api-path-is-direct': Flags.boolean({
+    summary: 'the API server is reached past the ingress, whatever its name looks like',
+  }),
   'guard-window': durationFlag('guard-window', {
     summary: 'how long the guard waits for the confirmation of the switch',
     default: 120_000,
@@ -108,6 +111,7 @@ export interface SwitchFlagValues extends RunFlagValues {
   readonly image?: string | undefined
   readonly 'pull-secret'?: readonly string[] | undefined
   readonly 'no-guard': boolean
+  readonly 'api-path-is-direct': boolean
   readonly 'guard-window'?: number | undefined
   readonly settle?: number | undefined
 }

@@ -27,6 +27,7 @@ export interface PairOptions {
   readonly guard: GuardSettings | undefined
   /** Seconds that answers of before may live on in caches. */
   readonly settleSeconds: number
+  readonly warnings: readonly string[]
 }
 
 /** Proofs are data in a plan: the schema keeps them open, the union in model/proofs.ts names them. */

@@ -42,7 +42,7 @@ export function planPair(
     inputs: options.inputs,
     orders: flips ? [orderOf(operation, facts)] : [],
     steps,
-    warnings: [],
+    warnings: options.warnings,
   }
   return sealPlan(draft)
 }

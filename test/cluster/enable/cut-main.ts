@@ -41,7 +41,10 @@ const server = createServer({key: readFileSync(order.key), cert: readFileSync(or
     method !== 'GET' && !/\/leases|reviews/.test(url) && url.split('?')[0]?.endsWith(order.only ?? '') === true
   if (counts) writes.push(`${method} ${url}`)
   const isIt = counts && writes.length === order.nth
-  if (isIt && order.when === 'before') return void kill()
+  if (isIt && order.when === 'before') {
+    kill()
+    return
+  }
   const options: RequestOptions = {host: api.hostname, port: api.port, path: url, method, headers, agent}
   const onward = request(options, (answer) => {
     if (isIt && order.when === 'unanswered') {

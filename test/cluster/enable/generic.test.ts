@@ -62,6 +62,31 @@ await describeWithParts('enable and disable on a plain pair', BED_PARTS, async (
     expect([await settings(), await corefile()]).toEqual([before.settings, before.corefile])
   })
 
+  test(
+    'a value that Helm owns is not written behind its back; --force says how long it lasts',
+    {timeout: 60_000},
+    async () => {
+      const map = {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: {name: 'ingress-nginx-controller', namespace: 'ingress-nginx'},
+      }
+      const owned = (value: string | null) =>
+        current().api.patch(map, {metadata: {annotations: {'meta.helm.sh/release-name': value}}})
+      await owned('edge')
+      const refused = await pair.srcip('enable', '--plan', ...image)
+      expect(refused.code, refused.stderr).toBe(32)
+      expect(refused.stderr).toContain(
+        'belongs to Helm (release edge in ingress-nginx), which would put the value back',
+      )
+      expect(refused.stderr).toContain('helm upgrade edge -n ingress-nginx')
+      const forced = await pair.srcip('enable', '--plan', '--force', ...image)
+      expect(forced.code, forced.stderr).toBe(0)
+      expect(forced.stderr).toContain('the write lasts until the next helm upgrade of edge')
+      await owned(null)
+    },
+  )
+
   test('a gate ends with 21 and what to do; nothing but the plan has changed', {timeout: 200_000}, async () => {
     const {code, stdout, stderr} = await pair.srcip('enable', ...image, '--yes', '-o', 'json')
     expect(code, stderr).toBe(21)
