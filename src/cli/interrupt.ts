@@ -1,3 +1,4 @@
+import {setImmediate as turn} from 'node:timers/promises'
 import {SrcipError} from '../model/errors.ts'
 import {formatDuration} from '../model/duration.ts'
 
@@ -42,4 +43,14 @@ export class Interruption {
     clearTimeout(this.#timer)
     for (const [name, handler] of this.#handlers.splice(0)) process.off(name, handler)
   }
+}
+
+/**
+ * Between two long stretches of pure work: takes in a signal that came meanwhile, and throws it. Two turns, since the first
+ * may end before the event loop polls for signals again.
+ */
+export async function heedSignals(signal: AbortSignal): Promise<void> {
+  await turn()
+  await turn()
+  signal.throwIfAborted()
 }

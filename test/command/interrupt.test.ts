@@ -70,3 +70,23 @@ test('--request-timeout ends a request that is not answered, and names the serve
   expect(code).toBe(124)
   expect(stderr).toMatch(/^error: .*127\.0\.0\.1/)
 })
+
+test('SIGTERM while doctor judges thousands of Services ends with 143, not with the verdict', async () => {
+  const services = Array.from({length: 4000}, (_, index) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {name: `s${index}`, namespace: 'default'},
+    spec: {type: 'LoadBalancer', selector: {app: `a${index}`}, ports: [{port: 80, protocol: 'TCP'}]},
+    status: {loadBalancer: {ingress: [{ip: '203.0.113.1'}]}},
+  }))
+  const file = join(folder, 'services.json')
+  await writeFile(file, JSON.stringify({apiVersion: 'v1', kind: 'List', items: services}))
+  // The process signals itself while the text is parsed: the handlers stand by then, and what follows is pure work.
+  const preload = `const parse = JSON.parse; JSON.parse = (text, ...rest) => { if (text.length > 500000) process.kill(process.pid, 'SIGTERM'); return parse(text, ...rest) }`
+  const child = spawn(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(preload)}`, entry, 'doctor', '-f', file, '-o', 'json'],
+    {env: {PATH: process.env['PATH'] ?? '', HOME: folder}, stdio: 'ignore'},
+  )
+  expect((await once(child, 'exit'))[0]).toBe(143)
+})

@@ -3,6 +3,7 @@ import {apiVersion} from '../../model/documents.ts'
 import {severityRank, type DoctorReport} from '../../model/doctor.ts'
 import {exitCodes, SrcipError} from '../../model/errors.ts'
 import {indexSnapshot, snapshotFormat, type Snapshot, type SnapshotReading} from '../../model/snapshot.ts'
+import {heedSignals} from '../interrupt.ts'
 import {takeSnapshot, type SnapshotContext} from '../snapshot/take-snapshot.ts'
 import type {DoctorFlagValues} from './flags.ts'
 
@@ -22,8 +23,10 @@ export async function runDoctor(
     return withoutCluster(error)
   })
   const wanted = name === undefined ? undefined : await inNamespace(name, snapshot, flags, context)
+  await heedSignals(context.signal)
   const index = indexSnapshot(snapshot)
   const report = diagnose(index, {for: flags.for, service: wanted, ignore})
+  await heedSignals(context.signal)
   if (!asksForEvidence(flags)) return report
   const {readEvidence} = await import('./read-evidence.ts')
   const {findings, notSeen} = await readEvidence(flags, report, index, context)
