@@ -12,6 +12,7 @@ import Doctor from './commands/doctor.ts'
 import Enable from './commands/enable.ts'
 import Guard from './commands/guard.ts'
 import Help from './commands/help.ts'
+import LbRender from './commands/lb/render.ts'
 import MirrorCopy from './commands/mirror/copy.ts'
 import MirrorExport from './commands/mirror/export.ts'
 import MirrorImport from './commands/mirror/import.ts'
@@ -49,6 +50,7 @@ export const COMMANDS = {
   enable: Enable,
   guard: Guard,
   help: Help,
+  'lb:render': LbRender,
   'mirror:copy': MirrorCopy,
   'mirror:export': MirrorExport,
   'mirror:import': MirrorImport,

@@ -94,6 +94,7 @@ test('pure rooms may not reach for files, clocks or chance', async () => {
     'src/platforms',
     'src/hosts',
     'src/diagnosis',
+    'src/lb',
   ])
   const files: Record<string, string> = {}
   for (const [room] of pure)

@@ -18,10 +18,9 @@ function missing(text: string): string[] {
 }
 
 test('remedies, hints, help and docs name only commands that exist', () => {
-  expect(missing('kubectl srcip lb render; kubectl srcip coredns frob; kubectl srcip coredns show')).toEqual([
-    'lb',
-    'coredns frob',
-  ])
+  expect(
+    missing('kubectl srcip hub; kubectl srcip lb frob; kubectl srcip lb render; kubectl srcip coredns show'),
+  ).toEqual(['hub', 'lb frob'])
   const files = [
     'README.md',
     'docs/**/*.{md,sh}',
