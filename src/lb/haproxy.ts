@@ -2,9 +2,9 @@ import type {BalancerPort, BalancerSpec} from './balancer.ts'
 import {host, portNumber, seconds, uniqueNames} from './words.ts'
 
 /**
- * HAProxy 2.4 or newer. Health checks carry the header, too (`check-send-proxy`; docs.haproxy.org, 5.2): a receiver that demands it
- * would otherwise log a broken header every two seconds. kube-proxy's own health port takes none. No maxconn: HAProxy takes what its limit of
- * open files allows, and does not start where one is asked for that is above it.
+ * For HAProxy; the tests run 2.6. Health checks carry the header, too (`check-send-proxy`; docs.haproxy.org, 5.2), said aloud although a check
+ * on the server's own port inherits it: a check is then a connection like the others. kube-proxy's own health port takes none. No
+ * maxconn: HAProxy takes what its limit of open files allows, and does not start where one is asked for that is above it.
  */
 export function renderHaproxy(spec: BalancerSpec): string {
   const idle = `${seconds(spec.idleTimeout)}s`
