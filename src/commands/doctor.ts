@@ -13,7 +13,7 @@ export default class Doctor extends SrcipCommand {
     '<%= config.bin %> <%= command.id %> -f cluster.json --ignore SRC024',
   ]
   static override args = {
-    service: Args.string({description: 'only this Service: svc/NAME', required: false}),
+    service: Args.string({ignoreStdin: true, description: 'only this Service: svc/NAME', required: false}),
   }
   static override flags = doctorFlags
 

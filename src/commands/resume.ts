@@ -7,7 +7,7 @@ export default class Resume extends SwitchCommand {
   static override description =
     'Reads the record of the run from the cluster: the plan with every previous value, and how far it got. What is done is looked at again, what may have been begun is done. Works from any machine, with an empty home.'
   static override examples = ['<%= config.bin %> <%= command.id %> 20260102-030405-0a1b2c --wait-manual 10m']
-  static override args = {run: Args.string({description: 'id of the run', required: true})}
+  static override args = {run: Args.string({ignoreStdin: true, description: 'id of the run', required: true})}
   static override flags = resumeFlags
 
   async run(): Promise<void> {

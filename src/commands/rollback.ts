@@ -7,7 +7,7 @@ export default class Rollback extends SwitchCommand {
   static override description =
     'Puts back the values that the run found, as they stand in its record. Steps that were never begun are left alone; a value that somebody else has changed since is refused (32), never overwritten. What cannot be taken back is named, with exit code 23.'
   static override examples = ['<%= config.bin %> <%= command.id %> 20260102-030405-0a1b2c --yes']
-  static override args = {run: Args.string({description: 'id of the run', required: true})}
+  static override args = {run: Args.string({ignoreStdin: true, description: 'id of the run', required: true})}
   static override flags = resumeFlags
 
   async run(): Promise<void> {

@@ -197,3 +197,10 @@ describe('evidence in files, and no cluster at all', () => {
     expect(stdout).toContain('caller-unknown')
   })
 })
+
+test('-f - reads a pipe; it is not taken for the name of a Service', async () => {
+  const snapshot = readFileSync(snapshotFile('lb-hetzner-proxy'), 'utf8')
+  const {exitCode, stdout, stderr} = await srcip(['doctor', '-f', '-', '-o', 'json'], {input: snapshot})
+  expect(exitCode, stderr).toBe(0)
+  expect((JSON.parse(stdout) as Report).kind).toBe('DoctorReport')
+})

@@ -10,7 +10,7 @@ export default class CorednsQuery extends SrcipCommand {
     '<%= config.bin %> <%= command.id %> shop.example.org',
     '<%= config.bin %> <%= command.id %> shop.example.org -f Corefile -o wide',
   ]
-  static override args = {name: Args.string({required: true, description: 'name to ask for'})}
+  static override args = {name: Args.string({ignoreStdin: true, required: true, description: 'name to ask for'})}
   static override flags = {
     ...queryFlags,
     type: Flags.option({

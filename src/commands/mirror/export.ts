@@ -24,6 +24,7 @@ export default class MirrorExport extends SrcipCommand {
   static override strict = false
   static override args = {
     archive: Args.string({
+      ignoreStdin: true,
       description: 'folder, FILE.tar, or - for a tar on stdout; references may follow',
       required: true,
     }),

@@ -21,7 +21,11 @@ export default class MirrorImport extends SrcipCommand {
     '<%= config.bin %> mirror export - --plan-file mirror.lock.yaml | ssh site <%= config.bin %> <%= command.id %> - --to registry.site.example:5000',
   ]
   static override args = {
-    archive: Args.string({description: 'folder, FILE.tar, FILE.tar.000, or - for a tar on stdin', required: true}),
+    archive: Args.string({
+      ignoreStdin: true,
+      description: 'folder, FILE.tar, FILE.tar.000, or - for a tar on stdin',
+      required: true,
+    }),
   }
   static override flags = {
     ...targetFlags,

@@ -7,7 +7,9 @@ export default class MirrorInspect extends SrcipCommand {
   static override description =
     'Hashes every blob and compares the checksum list beside the archive. Exit 22 when something is missing or different.'
   static override examples = ['<%= config.bin %> <%= command.id %> mirror.tar']
-  static override args = {archive: Args.string({description: 'folder, FILE.tar, or FILE.tar.000', required: true})}
+  static override args = {
+    archive: Args.string({ignoreStdin: true, description: 'folder, FILE.tar, or FILE.tar.000', required: true}),
+  }
   static override flags = {
     quick: Flags.boolean({summary: 'list only, hash nothing'}),
     repository: Flags.string({summary: "where plain tags of another tool's layout belong", helpValue: 'HOST/PATH'}),

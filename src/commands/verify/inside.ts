@@ -13,7 +13,7 @@ export default class VerifyInside extends SrcipCommand {
     '<%= config.bin %> <%= command.id %> shop.example.org',
     '<%= config.bin %> <%= command.id %> shop.example.org --path /healthz -o json',
   ]
-  static override args = {host: Args.string({required: true, description: 'name that pods call'})}
+  static override args = {host: Args.string({ignoreStdin: true, required: true, description: 'name that pods call'})}
   static override flags = {
     ...clusterFlags,
     ...askFlags,

@@ -23,6 +23,7 @@ export const planView: View<Plan> = {
           `  ${side} ${port} fails from step ${from} to step ${until}${seconds === undefined ? '' : `, at most ${seconds} s`}: ${why}`,
       ),
     ])
+    const risks = plan.steps.flatMap(({id, risk}) => (risk === undefined ? [] : [`risk at step ${id}: ${risk}`]))
     const manual = plan.steps
       .filter(({instructions}) => instructions.length > 0)
       .flatMap(({id, instructions}) => [`step ${id}, by hand:`, ...instructions.map((line) => `  ${line}`)])
@@ -30,6 +31,7 @@ export const planView: View<Plan> = {
       `${plan.operation} ${plan.platform} ${plan.scope.subject}`,
       ...cuts,
       layoutTable(['#', 'STEP', 'ACTION', 'OBJECT', 'WHAT', 'LIMIT'], rows, options.headers).trimEnd(),
+      ...risks,
       ...manual,
     ]
       .map((line) => `${line.split('\n').map(printable).join('\n')}\n`)

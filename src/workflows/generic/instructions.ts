@@ -10,7 +10,7 @@ export function balancerLines(facts: PairFacts, sends: 'header' | 'plain'): stri
       ? `switch the PROXY header on for ports ${ports} of ${where}`
       : `switch the PROXY header off for ports ${ports} of ${where}`,
     sends === 'header'
-      ? 'HAProxy: send-proxy on every server line of these ports; nginx stream: proxy_protocol on; Envoy: transport socket upstream_proxy_protocol'
+      ? 'HAProxy: send-proxy on every server line of these ports; nginx stream: proxy_protocol on (version 1); Envoy: transport socket upstream_proxy_protocol; kubectl srcip lb render haproxy|nginx|envoy prints the whole configuration'
       : 'HAProxy: no send-proxy on the server lines of these ports; nginx stream: proxy_protocol off; Envoy: no transport socket upstream_proxy_protocol',
     'then reload it: the run goes on by itself when it sees the change',
   ]

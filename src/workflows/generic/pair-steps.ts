@@ -111,7 +111,7 @@ export function proxyStep(
     const operation = modePatch(existing, from ?? existing.mode, mode)
     return {
       ...{id, title: `the proxy ${words}`, action: operation.op === 'none' ? 'wait' : 'update', operation, ...common},
-      ...(operation.op === 'none' ? {} : {undo: asBefore}),
+      ...(operation.op === 'none' ? {} : {risk: streamsEnd, undo: asBefore}),
     }
   }
   const isFirst = from === undefined
@@ -124,6 +124,10 @@ export function proxyStep(
     undo: isFirst ? {title: 'the proxy is taken away', proofs: [], limitSeconds: 120, instructions: []} : asBefore,
   }
 }
+
+/** A pod that is replaced serves new connections until its Service has forgotten it, and old ones until its time to drain is over. */
+const streamsEnd =
+  'pods of the proxy are replaced: streams through them that are older than its --drain-timeout (25 s) are cut'
 
 /** Of a proxy that somebody else has installed, only the one argument is changed, and the annotation that tells of it. */
 function modePatch(proxy: ExistingProxy, from: 'auto' | 'always', to: 'auto' | 'always'): PlanStep['operation'] {

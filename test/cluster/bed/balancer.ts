@@ -27,6 +27,8 @@ type Settings = {
   haproxy: string
   services: Store<Service>
   sendProxy: SendProxy
+  /** How long connections of before a reload may go on, as HAProxy writes times. */
+  hardStop: string
   log: (line: string) => void
   end: AbortSignal
 }
@@ -47,7 +49,7 @@ export async function startBalancer(settings: Settings): Promise<Balancer> {
 
   async function reconfigureNow(): Promise<void> {
     const ports = [...services.items.values()].filter(isBalanced).flatMap(({spec}) => spec.ports ?? [])
-    const text = configuration(address, ports, (port) => perPort.get(port) ?? everywhere)
+    const text = configuration({address, hardStop: settings.hardStop}, ports, (port) => perPort.get(port) ?? everywhere)
     if (text === current && process !== undefined) return
     writeFileSync(`${config}.new`, text)
     renameSync(`${config}.new`, config)
@@ -108,7 +110,7 @@ function isBalanced({spec, metadata}: Service): boolean {
 }
 
 function configuration(
-  address: string,
+  {address, hardStop}: {address: string; hardStop: string},
   ports: {port: number; nodePort?: number}[],
   sendProxy: (port: number) => SendProxy,
 ): string {
@@ -125,7 +127,7 @@ function configuration(
     'global',
     '  log stdout format raw daemon',
     // A reload must not leave old processes behind for the length of a test.
-    '  hard-stop-after 2s',
+    `  hard-stop-after ${hardStop}`,
     'defaults',
     '  mode tcp',
     '  log global',

@@ -73,6 +73,8 @@ export type BedOptions = {
   ingress?: 'nginx-strict' | 'nginx-plain' | 'none'
   /** What the balancer sends; by default what the ingress wants. */
   sendProxy?: SendProxy
+  /** How long connections of before a reload of the balancer may go on; by default 2s, so that no old process stays behind. */
+  balancerHardStop?: string
   /** Text of the Corefile; by default kubeadm's with `reload`. */
   corefile?: string
   /** Argument of the reload line in kubeadm's Corefile, by default the shortest that CoreDNS takes. */
@@ -232,6 +234,7 @@ async function startInside(
     haproxy: parts.haproxy,
     services,
     sendProxy: options.sendProxy ?? (strict ? 'v2' : 'off'),
+    hardStop: options.balancerHardStop ?? '2s',
   })
   const bed = runningBed({
     namespaces,

@@ -2,6 +2,14 @@
 import {createServer} from 'node:http'
 
 const server = createServer((request, response) => {
+  if (request.url === '/stream') {
+    // a word a second for as long as the other side stays
+    response.setHeader('x-accel-buffering', 'no')
+    response.write('here\n')
+    const beat = setInterval(() => response.write('still here\n'), 1000)
+    response.on('close', () => clearInterval(beat))
+    return
+  }
   const answer = {
     client: request.headers['x-real-ip'] ?? null,
     peer: request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? null,
