@@ -1,3 +1,4 @@
+import {announce} from '../engine/announce.ts'
 import type {CleanedObject, CleanupReport} from '../../model/cleanup.ts'
 import type {CorednsResult} from '../../model/coredns-plan.ts'
 import {apiVersion} from '../../model/documents.ts'
@@ -188,13 +189,5 @@ function runs(object: OwnObject): boolean {
 }
 
 async function step<T>(onEvent: EventSink, name: string, title: string, work: () => Promise<T>): Promise<T> {
-  onEvent({type: 'step-started', step: name, title})
-  try {
-    const result = await work()
-    onEvent({type: 'step-done', step: name, title, changed: name === 'stop' || name === 'delete'})
-    return result
-  } catch (error) {
-    onEvent({type: 'step-failed', step: name, title, reason: error instanceof Error ? error.message : String(error)})
-    throw error
-  }
+  return await announce(onEvent, {step: name, title, changed: () => name === 'stop' || name === 'delete'}, work)
 }

@@ -1,3 +1,4 @@
+import {announce} from '../engine/announce.ts'
 import type {CorednsPlan, CorednsResult, DnsProof} from '../../model/coredns-plan.ts'
 import {apiVersion} from '../../model/documents.ts'
 import {combineExitCodes, exitCodes, SrcipError} from '../../model/errors.ts'
@@ -81,9 +82,9 @@ async function writeAndProve<State, Change, Baseline, Written>(
 ): Promise<CorednsResult> {
   const {onEvent, signal} = options
   const baseline = await ports.baseline(state, signal)
-  onEvent({type: 'step-started', step: 'write', title: 'write the change'})
-  const written = await ports.write(change, 'none', signal)
-  onEvent({type: 'step-done', step: 'write', title: 'write the change', changed: true})
+  const written = await announce(onEvent, {step: 'write', title: 'write the change', changed: () => true}, () =>
+    ports.write(change, 'none', signal),
+  )
   onEvent({type: 'step-started', step: 'verify', title: 'wait for every CoreDNS pod'})
   let proof: DnsProof
   try {
