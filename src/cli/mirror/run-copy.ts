@@ -45,14 +45,14 @@ export async function runCopy(
   const live = flags['from-cluster']
     ? await (await import('./live-images.ts')).liveImages(await context.cluster(), context.signal)
     : undefined
+  const offline = flags['dry-run'] === 'client'
   const items =
     plan === undefined
       ? await placeWanted(
           session.client,
-          (await gatherFrom(session, references, flags, live)).wanted,
+          (await gatherFrom(session, references, flags, live, offline)).wanted,
           destination,
-          flags.referrers,
-          session.sourceMap,
+          {referrers: flags.referrers, sourceMap: session.sourceMap, offline},
         )
       : placePlan(plan, destination, flags.referrers)
   return copyPlaced({

@@ -38,13 +38,10 @@ export async function runVerify(
   const plan = flags['plan-file'] === undefined ? undefined : await planOf(flags['plan-file'])
   const items =
     plan === undefined
-      ? await placeWanted(
-          session.client,
-          (await gatherFrom(session, references, flags)).wanted,
-          destination,
-          false,
-          session.sourceMap,
-        )
+      ? await placeWanted(session.client, (await gatherFrom(session, references, flags)).wanted, destination, {
+          referrers: false,
+          sourceMap: session.sourceMap,
+        })
       : placePlan(plan, destination, flags.referrers)
   const {checks, exitCode} = await verifyPlaced(
     session.client,

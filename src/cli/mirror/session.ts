@@ -152,6 +152,7 @@ export async function gatherFrom(
   references: readonly string[],
   flags: GatherFlagValues,
   live?: Found,
+  offline = false,
 ): Promise<Found> {
   const found = await gather(session.client, {
     references,
@@ -161,6 +162,7 @@ export async function gatherFrom(
     own: flags.own ?? flags.cozystack !== undefined,
     live,
     sourceMap: session.sourceMap,
+    offline,
   })
   for (const warning of found.warnings) session.emit({type: 'warning', message: warning})
   if (found.wanted.length === 0) {

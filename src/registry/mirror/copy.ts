@@ -37,10 +37,15 @@ export async function placeWanted(
   client: RegistryClient,
   wanted: readonly Wanted[],
   destination: Destination,
-  referrers: boolean,
-  sourceMap: readonly SourceMap[],
+  {
+    referrers,
+    sourceMap,
+    offline = false,
+  }: {readonly referrers: boolean; readonly sourceMap: readonly SourceMap[]; readonly offline?: boolean},
 ): Promise<PlacedItem[]> {
-  const exact = await forEach(mergeWanted(wanted), (one) => withVersion(client, one, sourceMap))
+  // the newest version of a chart is known to its registry alone
+  const merged = mergeWanted(wanted)
+  const exact = offline ? merged : await forEach(merged, (one) => withVersion(client, one, sourceMap))
   return place(
     exact.map(({reference}) => ({
       reference,

@@ -27,6 +27,8 @@ export interface GatherOptions {
   /** Images that live Pods run, read by the caller. */
   readonly live?: Found | undefined
   readonly sourceMap: readonly SourceMap[]
+  /** No registry is asked: a chart that is not on the disk is named, and what it renders is not. */
+  readonly offline?: boolean
 }
 
 /** Collects everything to carry, from every source that was given. Reads charts from their registry where they are not on the disk. */
@@ -40,14 +42,25 @@ export async function gather(client: RegistryClient, options: GatherOptions): Pr
   for (const text of options.references) {
     const reference = parseReference(text)
     parts.push({wanted: [{reference, foundIn: ['argument']}], warnings: []})
-    if (reference.chart) parts.push(await imagesOfChart(client, reference, overlays, options.sourceMap))
+    if (reference.chart)
+      parts.push(
+        options.offline === true
+          ? unread(formatReference(reference))
+          : await imagesOfChart(client, reference, overlays, options.sourceMap),
+      )
   }
   for (const path of options.files) parts.push(await (await reading()).readInput(path, overlays))
-  if (options.cozystack !== undefined)
-    parts.push(await platformImages(client, options.cozystack, overlays, options.sourceMap))
+  if (options.cozystack !== undefined) parts.push(await platformImages(client, options.cozystack, overlays, options))
   if (options.own) parts.push(await ownImages(overlays))
   if (options.live !== undefined) parts.push(options.live)
   return {wanted: parts.flatMap(({wanted}) => wanted), warnings: [...new Set(parts.flatMap(({warnings}) => warnings))]}
+}
+
+function unread(chart: string): Found {
+  return {
+    wanted: [],
+    warnings: [`the images of chart ${chart} are not listed: --dry-run=client asks no registry for it`],
+  }
 }
 
 async function textOf(path: string): Promise<string> {
@@ -90,7 +103,7 @@ async function platformImages(
   client: RegistryClient,
   release: string,
   overlays: readonly TextValue[],
-  sourceMap: readonly SourceMap[],
+  {sourceMap, offline}: Pick<GatherOptions, 'sourceMap' | 'offline'>,
 ): Promise<Found> {
   const {readChartFolder, readPlatformPackage, searchChart, valueAt, wantedOf} = await reading()
   const {folder, chart, values, valuesFile} = await readPlatformPackage(release)
@@ -98,15 +111,16 @@ async function platformImages(
   const vendored = join(folder, 'charts', name)
   const files = await readChartFolder(vendored).catch(async (error: unknown) => {
     if (!(error instanceof SrcipError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    return fetchChart(client, chart, sourceMap)
+    return offline === true ? undefined : fetchChart(client, chart, sourceMap)
   })
+  const own: Wanted = {reference: {...chart, chart: true}, foundIn: [join(folder, 'Makefile')]}
+  if (files === undefined) return {...unread(formatReference(chart)), wanted: [own]}
   const below = [values, ...overlays]
     .map((one) => valueAt(one, [name]))
     .filter((one): one is TextValue => one !== undefined)
   const search = await searchChart(files, `${valuesFile} (${repositoryName(chart)})`, below)
   const found = wantedOf(search, valuesFile)
-  const wanted: Wanted[] = [{reference: {...chart, chart: true}, foundIn: [join(folder, 'Makefile')]}, ...found.wanted]
-  return {wanted, warnings: found.warnings}
+  return {wanted: [own, ...found.wanted], warnings: found.warnings}
 }
 
 /** Folder of the chart that is shipped with this product: beside src in a checkout, beside dist in a package. */
