@@ -5,6 +5,7 @@ import {textDiff} from '../../present/coredns-plan.ts'
 import {cleanUp} from '../../workflows/cleanup/clean-up.ts'
 import {confirm} from '../terminal.ts'
 import {cleanupPorts} from './cluster-ports.ts'
+import {assertNoRun} from './open-runs.ts'
 
 /** Flags of `cleanup`, as the parser gives them. */
 export interface CleanupFlagValues {
@@ -39,6 +40,7 @@ export async function runCleanup(options: {
   readonly color: boolean
 }): Promise<CleanupReport> {
   const {client, flags, signal, onEvent, say, sayDiff} = options
+  if (!flags['dns-only']) await assertNoRun(client, flags.namespace, {evenInUse: flags['even-in-use'], signal})
   const ports = cleanupPorts({
     client,
     namespace: flags.namespace,
