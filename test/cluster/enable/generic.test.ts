@@ -1,4 +1,4 @@
-import {readFileSync} from 'node:fs'
+import {readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import type {Plan, RunList, RunResult} from '../../../src/model/plan.ts'
@@ -61,6 +61,33 @@ await describeWithParts('enable and disable on a plain pair', BED_PARTS, async (
     expect(pair.writes().filter((line) => !line.includes('leases'))).toEqual(writes)
     expect([await settings(), await corefile()]).toEqual([before.settings, before.corefile])
   })
+
+  test(
+    'a plan of before is refused when the cluster has moved on, and when it was edited (32)',
+    {timeout: 60_000},
+    async () => {
+      const file = join(current().folder, 'plan.json')
+      const {stdout} = await pair.srcip('enable', '--plan', '-o', 'json', ...image)
+      writeFileSync(file, stdout)
+      expect(await pair.srcip('enable', '--plan-file', file, '--dry-run=client')).toMatchObject({code: 0})
+      const map = {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: {name: 'ingress-nginx-controller', namespace: 'ingress-nginx'},
+      }
+      await current().api.patch(map, {data: {'use-proxy-protocol': 'no'}})
+      const stale = await pair.srcip('enable', '--plan-file', file, '--yes')
+      await current().api.patch(map, {data: {'use-proxy-protocol': 'false'}})
+      expect(stale.code, stale.stderr).toBe(32)
+      expect(stale.stderr).toContain(
+        'configmap/ingress-nginx/ingress-nginx-controller: data.use-proxy-protocol is "no", not "false" as planned',
+      )
+      writeFileSync(file, stdout.replace('"true"', '"sure"'))
+      const edited = await pair.srcip('enable', '--plan-file', file, '--yes')
+      expect(edited).toMatchObject({code: 32, stderr: expect.stringContaining('was edited after it was planned')})
+      expect(pair.writes().filter((line) => !line.includes('leases'))).toEqual([])
+    },
+  )
 
   test(
     'a value that Helm owns is not written behind its back; --force says how long it lasts',
