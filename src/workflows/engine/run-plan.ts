@@ -9,7 +9,7 @@ import {verifyStep} from './verify-step.ts'
 
 export interface RunOptions {
   readonly dryRun: 'none' | 'client' | 'server'
-  /** Shows the plan and asks; resolves false when the person says no. Not asked again when a run goes on. */
+  /** Shows the plan and asks; resolves false when the person says no. */
   readonly approve: (plan: Plan) => Promise<boolean>
   /** How long a manual step is waited for before the run stops with 21; milliseconds, 0: one look. */
   readonly manualWaitMs: number
@@ -72,6 +72,8 @@ export async function resumeRun(ports: EnginePorts, record: RunRecord, options: 
   )
   const lock = await ports.lock(id, options.signal)
   try {
+    // whoever may write ConfigMaps there can write records: nothing of one is carried out unseen
+    if (!(await options.approve(plan))) throw new SrcipError('Usage', 'nothing was written: going on was not confirmed')
     const walk = new Walk(ports, record, options, lock.signal)
     return record.direction === 'back' ? await walk.back() : await walk.forward(false)
   } finally {

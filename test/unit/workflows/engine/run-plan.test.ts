@@ -254,6 +254,18 @@ describe('a signal', () => {
   })
 })
 
+describe('resume', () => {
+  test('asks before it carries out what stands in a record; no is no', async () => {
+    const it = cluster()
+    it.verdicts.set('gate was done', false)
+    await runPlan(it.ports(), threeWrites(), options())
+    const writes = it.writes.length
+    const refused = resumeRun(it.ports(), it.records.get(id)!, options({approve: async () => false}))
+    await expect(refused).rejects.toMatchObject({exitCode: 2})
+    expect([it.writes.length, it.held]).toEqual([writes, false])
+  })
+})
+
 describe('rollback', () => {
   test('a value that somebody changed since is not overwritten (32), and what is left is named', async () => {
     const it = cluster()
