@@ -43,6 +43,8 @@ export interface PairFacts {
     readonly name: string
     readonly selector: Readonly<Record<string, string>>
     readonly ports: readonly PairPort[]
+    /** Ports that carry something else, such as the TCP services of ingress-nginx (B41): each has a switch of its own. */
+    readonly others: readonly number[]
   }
   /** Addresses of the balancer. */
   readonly addresses: readonly string[]
@@ -110,6 +112,7 @@ export function findPair(
       name,
       selector: textPairs(field(record(chosen['spec']), 'selector')),
       ports,
+      others: allPorts(chosen).filter((port) => !ports.some((one) => one.port === port)),
     },
     addresses: [...new Set(ways.flatMap((way) => way.addresses))].filter(
       (one) => !/[a-z]/i.test(one) || one.includes(':'),
@@ -172,6 +175,13 @@ function portsOf(service: KubeObject, runners: Parameters<typeof targetPortOf>[2
     const nodePort = field(entry, 'nodePort')
     if (podPort === undefined) return []
     return [{port, podPort, tls: port === 443 || name === 'https', ...(typeof nodePort === 'number' ? {nodePort} : {})}]
+  })
+}
+
+function allPorts(service: KubeObject): number[] {
+  return records(field(record(service['spec']), 'ports')).flatMap((entry) => {
+    const port = field(entry, 'port')
+    return typeof port === 'number' ? [port] : []
   })
 }
 

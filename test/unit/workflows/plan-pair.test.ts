@@ -86,6 +86,15 @@ describe.each(pairs)('$operation $name', ({operation, facts}) => {
   })
 })
 
+test('B41: ports of TCP services are left alone by the instructions, and are no part of the switch', () => {
+  const facts = pairs[0]!.facts
+  const {service} = facts
+  const plan = planFor('enable', {...facts, asks: false, service: {...service, others: [22, 5432]}})
+  const gate = plan.steps.find(({id}) => id === 'balancer')
+  if (gate !== undefined) expect(gate.instructions.join('\n')).toContain('leave ports 22, 5432 as they are')
+  expect(plan.orders.flatMap(({cuts}) => cuts.map(({port}) => port))).not.toContain(22)
+})
+
 test('the controller may write the ConfigMaps of this cluster’s DNS and no others', () => {
   const facts = pairs[0]!.facts
   const roles = pairParts(objects, facts, settings).controller.filter(
