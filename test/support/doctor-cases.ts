@@ -35,6 +35,8 @@ export interface ExpectedCase {
   readonly absent?: readonly string[]
   /** A log of the ingress, and the class of each of its records. */
   readonly log?: {readonly file: string; readonly lines: readonly string[]}
+  /** Where cluster DNS lives; several files: it is refused. */
+  readonly dns?: {readonly file: string | readonly string[]; readonly port?: number}
   readonly ways: readonly ExpectedWay[]
   readonly warnings?: readonly string[]
   readonly exit: number
