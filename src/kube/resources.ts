@@ -31,6 +31,7 @@ export const resources = {
   grpcRoutes: grouped('gateway.networking.k8s.io', 'grpcroutes', 'GRPCRoute'),
   tlsRoutes: grouped('gateway.networking.k8s.io', 'tlsroutes', 'TLSRoute'),
   listenerSets: grouped('gateway.networking.k8s.io', 'listenersets', 'ListenerSet'),
+  helmReleases: grouped('helm.toolkit.fluxcd.io', 'helmreleases', 'HelmRelease', 'v2'),
   clientTrafficPolicies: grouped('gateway.envoyproxy.io', 'clienttrafficpolicies', 'ClientTrafficPolicy', 'v1alpha1'),
   customResourceDefinitions: grouped(
     'apiextensions.k8s.io',

@@ -28,6 +28,11 @@ export type RunStep = RunResult['steps'][number]
 export type RunList = DeepReadonly<Static<typeof runListSchema>>
 export type RunSummary = RunList['runs'][number]
 
+/** Nothing is left to do for a run: it is neither half done nor under way. */
+export function isOver({status}: Pick<RunSummary, 'status'>): boolean {
+  return status === 'done' || status === 'rolled-back'
+}
+
 /** The field is not there. */
 export const absent: FieldValue = {absent: true}
 

@@ -1,4 +1,4 @@
-import type {FieldValue, PlanObject} from './plan.ts'
+import type {FieldValue, PlanObject, PlanProof} from './plan.ts'
 
 /** A port that is probed: what a receiver does with a connection that has, or has not, a PROXY header. */
 export interface ReceiverPort {
@@ -131,3 +131,8 @@ export type Proof =
   | HelmReleaseProof
   | SaidProof
   | SettleProof
+
+/** A proof as plans hold it: their schema keeps proofs open, this union closes them. */
+export function asProof(proof: Proof): PlanProof {
+  return proof
+}

@@ -1,4 +1,4 @@
-import {hostname, userInfo} from 'node:os'
+import {person} from '../person.ts'
 import {dnsLock} from '../../cluster-dns/lock.ts'
 import {hasStatus, resources, sleep, systemClock, type KubeClient} from '../../kube/index.ts'
 import type {CorednsResult, CorednsTextChange} from '../../model/coredns-plan.ts'
@@ -174,13 +174,7 @@ async function takeLock(client: KubeClient, namespace: string, waitMs: number, s
 function identity(): string {
   const pod = process.env['POD_NAME']
   if (pod !== undefined && pod !== '') return `${pod}:${process.pid}`
-  let user: string
-  try {
-    user = userInfo().username
-  } catch {
-    user = `uid-${process.getuid?.() ?? 'unknown'}`
-  }
-  return `${user}@${hostname()}:${process.pid}`
+  return `${person()}:${process.pid}`
 }
 
 /** Proxy Services whose lines are ours even without markers; in one namespace only where rights end there. */

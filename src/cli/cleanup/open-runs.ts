@@ -1,6 +1,7 @@
-import {createLeaseLock, hasStatus, type KubeClient} from '../../kube/index.ts'
-import {workflowLeaseName} from '../../model/dns.ts'
+import {hasStatus, type KubeClient} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
+import {isOver} from '../../model/plan.ts'
+import {freeIfGone, workflowLock} from '../workflow/lock.ts'
 import {listRecords} from '../workflow/records.ts'
 
 /**
@@ -12,18 +13,11 @@ export async function assertNoRun(
   namespace: string | undefined,
   {evenInUse, signal}: {readonly evenInUse: boolean; readonly signal: AbortSignal},
 ): Promise<void> {
-  const lock = createLeaseLock({
-    ...{client, namespace: namespace ?? 'kube-system', name: workflowLeaseName},
-    identity: `cleanup:${process.pid}`,
-  })
-  if ((await lock.read(signal).catch(unlessDenied)) !== undefined) {
-    // a holder that is alive is seen by its renewals; one that died is not waited for again
-    await lock.acquire({signal})
-    await lock.release()
-  }
+  const lock = workflowLock(client, namespace ?? 'kube-system', `cleanup:${process.pid}`)
+  if ((await lock.read(signal).catch(unlessDenied)) !== undefined) await freeIfGone(lock, signal)
   if (evenInUse) return
   const {found} = (await listRecords(client, namespace, signal).catch(unlessDenied)) ?? {found: []}
-  const open = found.filter(({record: {status}}) => status !== 'done' && status !== 'rolled-back')
+  const open = found.filter(({record}) => !isOver(record))
   if (open.length === 0) return
   const ids = open.map(({record}) => record.id)
   throw new SrcipError('Precondition', `run ${ids.join(', ')} is not over: its record says how to go on or back`, {

@@ -68,7 +68,8 @@ const editFlags = {
   })(),
 } as const
 
-const proveFlags = {
+/** How pods of CoreDNS are asked, and for how long. */
+export const proveFlags = {
   via: Flags.option({
     options: ['auto', 'api', 'direct'] as const,
     default: 'auto' as const,

@@ -1,4 +1,4 @@
-import {hostname, userInfo} from 'node:os'
+import {person} from '../person.ts'
 import {loadDnsState} from '../../cluster-dns/state.ts'
 import {dnsLock} from '../../cluster-dns/lock.ts'
 import {readBaseline, type PodBaseline} from '../../cluster-dns/observe.ts'
@@ -53,7 +53,7 @@ export function clusterPorts(options: ClusterPortOptions): ClusterPorts {
     plan: ({planned}) => ({document: planned.document, change: planned.change}),
     check: (_state, change, signal) => checkWrites(client, change.writes, {signal}),
     async lock({location}, signal) {
-      const lock = dnsLock(client, location.namespace, `${userInfo().username}@${hostname()}:${process.pid}`)
+      const lock = dnsLock(client, location.namespace, `${person()}:${process.pid}`)
       const lost = await lock.acquire({signal})
       return {signal: lost, release: () => lock.release()}
     },

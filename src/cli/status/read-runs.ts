@@ -1,7 +1,7 @@
 import {hasStatus, type KubeClient} from '../../kube/index.ts'
-import type {RunSummary} from '../../model/plan.ts'
+import {isOver, type RunSummary} from '../../model/plan.ts'
 import type {StatusRow} from '../../model/status.ts'
-import {listRecords, summaryOf} from '../workflow/records.ts'
+import {listRecords, recordName, summaryOf} from '../workflow/records.ts'
 
 /** Rows for the runs of `enable` and `disable` that have left a record; without the right to look, none. */
 export async function readRuns(client: KubeClient, signal: AbortSignal): Promise<StatusRow[]> {
@@ -16,7 +16,6 @@ export async function readRuns(client: KubeClient, signal: AbortSignal): Promise
 
 /** Every run that is not over, and the last one that is: it tells since when things are as they are. Pure. */
 export function runRows(runs: readonly RunSummary[]): StatusRow[] {
-  const isOver = ({status}: RunSummary): boolean => status === 'done' || status === 'rolled-back'
   const open = runs.filter((run) => !isOver(run))
   const last = runs.findLast(isOver)
   return [
@@ -34,7 +33,7 @@ export function runRows(runs: readonly RunSummary[]): StatusRow[] {
 function rowOf(run: RunSummary, state: StatusRow['state'], more: string): StatusRow {
   return {
     row: 'run',
-    object: `configmap/${run.namespace}/srcip-run-${run.id}`,
+    object: `configmap/${run.namespace}/${recordName(run.id)}`,
     state,
     detail: `${run.operation} of ${run.subject}: ${run.status}${more}, since ${run.started} by ${run.by}`,
   }

@@ -1,15 +1,15 @@
 import {randomBytes} from 'node:crypto'
-import {hostname, userInfo} from 'node:os'
-import {createLeaseLock, sleep, systemClock, type KubeClient, type LeaseLock} from '../../kube/index.ts'
+import {sleep, systemClock, type KubeClient, type LeaseLock} from '../../kube/index.ts'
 import {SrcipError} from '../../model/errors.ts'
-import {workflowLeaseName} from '../../model/dns.ts'
 import type {Proof} from '../../model/proofs.ts'
 import type {EnginePorts} from '../../workflows/engine/ports.ts'
+import {person} from '../person.ts'
 import type {AuditLog} from './audit-log.ts'
 import {openJournal} from './journal.ts'
 import {lookAt, make} from './operations/index.ts'
 import type {DnsAccess} from './operations/dns.ts'
 import {readProof, type ProofMemory} from './proofs/index.ts'
+import {workflowLock} from './lock.ts'
 import {createRecordStore} from './records.ts'
 import {assertMayDo} from './rights.ts'
 
@@ -46,14 +46,7 @@ export function enginePorts(options: EnginePortOptions): EnginePorts & {close():
     prove: (proof, signal) => readProof({client, dns, memory, signal}, proof as unknown as Proof),
     mayDo: (operations, signal) => assertMayDo(client, operations, namespace, signal),
     async lock(runId, signal) {
-      const identity = `${person()}${runId}`
-      const lease = createLeaseLock({
-        client,
-        namespace,
-        name: workflowLeaseName,
-        identity,
-        labels: {'srcip.dev/component': 'run'},
-      })
+      const lease = workflowLock(client, namespace, `${ourselves()}${runId}`)
       const lost = await lease.acquire({signal, waitMs: options.lockTimeoutMs}).catch((error: unknown) => {
         throw withRuns(error)
       })
@@ -68,7 +61,7 @@ export function enginePorts(options: EnginePortOptions): EnginePorts & {close():
     },
     newRun() {
       const stamp = new Date().toISOString().replaceAll(/[-:]/g, '').replace('T', '-').slice(0, 15)
-      return {id: `${stamp}-${randomBytes(3).toString('hex')}`, by: `${userInfo().username}@${hostname()}`}
+      return {id: `${stamp}-${randomBytes(3).toString('hex')}`, by: person()}
     },
     timestamp: () => new Date().toISOString(),
     now: () => systemClock.now(),
@@ -85,7 +78,7 @@ function named(lost: AbortSignal, lease: LeaseLock): AbortSignal {
     () => {
       const {holder} = lease
       const reason =
-        holder !== undefined && !holder.identity.startsWith(person())
+        holder !== undefined && !holder.identity.startsWith(ourselves())
           ? new SrcipError('Conflict', `the lock of this run was taken by ${holder.identity}`)
           : new SrcipError('Unreachable', 'the lock of this run could not be renewed: the API server gives no answer')
       controller.abort(reason)
@@ -95,8 +88,9 @@ function named(lost: AbortSignal, lease: LeaseLock): AbortSignal {
   return controller.signal
 }
 
-function person(): string {
-  return `${userInfo().username}@${hostname()}:${process.pid}:`
+/** What the identity of this process in a Lease begins with. */
+function ourselves(): string {
+  return `${person()}:${process.pid}:`
 }
 
 function withRuns(error: unknown): unknown {

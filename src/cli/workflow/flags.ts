@@ -1,10 +1,11 @@
 import {Flags} from '@oclif/core'
+import {locateFlags, proveFlags} from '../coredns/flags.ts'
 import {changeFlags, durationFlag, kubeFlags, noDefault, outputFlags} from '../flags.ts'
 
 const run = 'RUN'
 
 /** Flags of every command that carries out a plan, or a part of one. */
-export const runFlags = {
+const runFlags = {
   ...kubeFlags,
   ...changeFlags,
   done: Flags.string({
@@ -31,20 +32,11 @@ export const runFlags = {
     helpValue: 'FILE',
     helpGroup: run,
   }),
-  'dns-service': Flags.string({
-    summary: 'the Service of cluster DNS, where several could be it',
-    helpValue: 'NAMESPACE/NAME',
-    helpGroup: run,
-  }),
-  via: Flags.option({
-    options: ['auto', 'api', 'direct'] as const,
-    default: 'auto' as const,
-    summary: 'how CoreDNS pods are asked: through the API server, or at their own address',
-    helpGroup: run,
-  })(),
+  'dns-service': locateFlags['dns-service'],
+  via: proveFlags.via,
 } as const
 
-const {'detailed-exitcode': detailed, ...resumable} = runFlags
+const {'detailed-exitcode': _, ...resumable} = runFlags
 
 /** Flags of `resume` and `rollback`. */
 export const resumeFlags = {...resumable, ...outputFlags(['table', 'json', 'yaml', 'name'])} as const
@@ -52,7 +44,6 @@ export const resumeFlags = {...resumable, ...outputFlags(['table', 'json', 'yaml
 /** Flags of `enable` and `disable`. */
 export const switchFlags = {
   ...runFlags,
-  'detailed-exitcode': detailed,
   ...outputFlags(['table', 'json', 'yaml', 'name', 'diff']),
   service: Flags.string({
     summary: 'the Service of the ingress, where there are several',

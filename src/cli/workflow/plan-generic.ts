@@ -3,11 +3,10 @@ import chartObjects from '../../../charts/objects.json' with {type: 'json'}
 import {resources, type KubeClient} from '../../kube/index.ts'
 import {readDns} from '../../diagnosis/dns-view.ts'
 import {SrcipError} from '../../model/errors.ts'
-import {field, record, text} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {Plan} from '../../model/plan.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
-import {records} from '../../platforms/workloads.ts'
+import {projectWorkload} from '../../platforms/dns/objects.ts'
 import {goesThroughIngress} from '../../workflows/generic/api-path.ts'
 import {findPair, type PairFacts} from '../../workflows/generic/pair-facts.ts'
 import {pairParts} from '../../workflows/generic/pair-parts.ts'
@@ -96,8 +95,7 @@ async function assertDirect(server: string, facts: PairFacts): Promise<void> {
 }
 
 /** The application sees the client already: a header would add nothing. */
-function notNeeded({report, service}: PairFacts): string | undefined {
-  const ways = report.paths
+function notNeeded({ways, service}: PairFacts): string | undefined {
   const isFine = ways.every(({outside: {verdict}}) => verdict === 'fine' || verdict === 'not-needed')
   if (ways.length === 0 || !isFine) return undefined
   return `service/${service.namespace}/${service.name}: ${ways[0]?.outside.why ?? 'applications see the client already'}`
@@ -106,9 +104,7 @@ function notNeeded({report, service}: PairFacts): string | undefined {
 /** The image of a proxy of ours that runs already. */
 function imageInUse(index: SnapshotIndex): string | undefined {
   const proxy = index.list('Deployment', 'apps').find((one) => one.metadata.labels?.['srcip.dev/component'] === 'proxy')
-  const template = record(field(record(field(record(proxy?.['spec']), 'template')), 'spec'))
-  const [container] = records(field(template, 'containers'))
-  return text(field(container ?? {}, 'image'))
+  return proxy === undefined ? undefined : projectWorkload(proxy).spec.containers[0]?.image || undefined
 }
 
 /** The ConfigMaps that cluster DNS is read from: the controller may write these and no others. */

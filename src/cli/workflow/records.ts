@@ -2,7 +2,7 @@ import {hasStatus, resources, type KubeClient} from '../../kube/index.ts'
 import {componentLabel} from '../../model/dns.ts'
 import {SrcipError} from '../../model/errors.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
-import type {RunSummary} from '../../model/plan.ts'
+import {isOver, type RunSummary} from '../../model/plan.ts'
 import {planHash} from '../../workflows/engine/canonical.ts'
 import type {RunRecord} from '../../workflows/engine/ports.ts'
 
@@ -137,12 +137,11 @@ function readRecord(object: KubeObject): RunRecord | undefined {
 /** One line of `runs`. */
 export function summaryOf({record, namespace}: FoundRecord): RunSummary {
   const {id, plan, status, cursor, started, by} = record
-  const isOver = status === 'done' || status === 'rolled-back'
   return {
     ...{id, namespace, status, started, by},
     operation: plan.operation,
     platform: plan.platform,
     subject: plan.scope.subject,
-    step: isOver ? '' : (plan.steps[Math.max(cursor, 0)]?.id ?? ''),
+    step: isOver(record) ? '' : (plan.steps[Math.max(cursor, 0)]?.id ?? ''),
   }
 }

@@ -1,6 +1,7 @@
-import {createLeaseLock, resources, type KubeClient, type LeaseHolder} from '../../kube/index.ts'
+import {resources, type KubeClient, type LeaseHolder} from '../../kube/index.ts'
 import {workflowLeaseName} from '../../model/dns.ts'
 import {SrcipError} from '../../model/errors.ts'
+import {freeIfGone, workflowLock} from './lock.ts'
 
 /**
  * Takes the lock of a run away from a holder that will not give it back. A holder that is alive is seen by its renewals and refused
@@ -19,7 +20,7 @@ export async function unlock(
     readonly signal: AbortSignal
   },
 ): Promise<LeaseHolder | undefined> {
-  const lock = createLeaseLock({client, namespace, name: workflowLeaseName, identity: `unlock:${process.pid}`})
+  const lock = workflowLock(client, namespace, `unlock:${process.pid}`)
   const holder = await lock.read(signal)
   if (holder === undefined) return undefined
   if (!(await approve(holder))) throw new SrcipError('Usage', 'the lock was left alone: it was not confirmed')
@@ -27,8 +28,6 @@ export async function unlock(
     await client.delete(resources.leases, {namespace, name: workflowLeaseName}, {signal})
     return holder
   }
-  // waits for the duration of the Lease: whoever renews it within that time is alive
-  await lock.acquire({signal})
-  await lock.release()
+  await freeIfGone(lock, signal)
   return holder
 }

@@ -5,7 +5,7 @@ import type {Plan, PlanStep, RunResult, RunStep} from '../../model/plan.ts'
 import type {EnginePorts, RunRecord} from './ports.ts'
 import {reverseStep} from './reverse.ts'
 import {comesFirst, isSuperseded, writes} from './touches.ts'
-import {verifyStep} from './verify-step.ts'
+import {verifyStep, type Verified} from './verify-step.ts'
 
 export interface RunOptions {
   readonly dryRun: 'none' | 'client' | 'server'
@@ -192,6 +192,31 @@ class Walk {
 
   /** Check, act, verify; a result means that the run ends here. */
   async #takeStep(step: PlanStep, index: number, state: ReturnType<typeof begun>): Promise<RunResult | undefined> {
+    const {proved, acted, evidence} = await this.#makeAndProve(step, index, state, async () => {
+      if (index > this.#record.cursor) await this.#save({cursor: index})
+    })
+    if (proved) return undefined
+    if (step.action === 'manual') {
+      state.note(index, 'waiting', evidence)
+      await this.#save({status: 'waiting'})
+      return this.#result(state, 'waiting', exitCodes.NeedsAction, {
+        reason: `${step.title}: ${evidence.at(-1) ?? 'not proved'}`,
+        next: [...step.instructions, this.#command('resume'), this.#command('rollback')],
+      })
+    }
+    const mayHaveWritten = acted || (this.#resumed && index <= this.#record.cursor && writes(step))
+    return step.onFailure === 'undo' && mayHaveWritten
+      ? await this.#undo(step, index, state, evidence)
+      : await this.#fail(step, index, state, evidence)
+  }
+
+  /** The same in both directions: look, write where that is due, tell a person what to do, prove, and say what became of it. */
+  async #makeAndProve(
+    step: PlanStep,
+    index: number,
+    state: ReturnType<typeof begun>,
+    beforeWrite: () => Promise<void>,
+  ): Promise<Verified & {readonly acted: boolean}> {
     const {onEvent} = this.#options
     this.#signal.throwIfAborted()
     onEvent({type: 'step-started', step: step.id, title: step.title})
@@ -200,7 +225,7 @@ class Walk {
       const look = await this.#ports.look(step.operation, this.#signal)
       if (look.state === 'moved') throw new SrcipError('Precondition', look.reasons.join('; '))
       if (look.state === 'todo') {
-        if (index > this.#record.cursor) await this.#save({cursor: index})
+        await beforeWrite()
         acted = true
         // from here on the write may have reached the cluster, whatever becomes of its answer
         state.note(index, 'pending', [], true)
@@ -214,21 +239,10 @@ class Walk {
     if (proved) {
       state.note(index, acted ? 'done' : 'already-so', evidence, acted)
       onEvent({type: 'step-done', step: step.id, title: step.title, changed: acted, ...detail(evidence)})
-      return undefined
+    } else {
+      onEvent({type: 'step-failed', step: step.id, title: step.title, reason: evidence.join('; ') || 'not proved'})
     }
-    onEvent({type: 'step-failed', step: step.id, title: step.title, reason: evidence.join('; ') || 'not proved'})
-    if (manual) {
-      state.note(index, 'waiting', evidence)
-      await this.#save({status: 'waiting'})
-      return this.#result(state, 'waiting', exitCodes.NeedsAction, {
-        reason: `${step.title}: ${evidence.at(-1) ?? 'not proved'}`,
-        next: [...step.instructions, this.#command('resume'), this.#command('rollback')],
-      })
-    }
-    const mayHaveWritten = acted || (this.#resumed && index <= this.#record.cursor && writes(step))
-    return step.onFailure === 'undo' && mayHaveWritten
-      ? await this.#undo(step, index, state, evidence)
-      : await this.#fail(step, index, state, evidence)
+    return {proved, acted, evidence}
   }
 
   async #undo(
@@ -285,7 +299,6 @@ class Walk {
   async back(): Promise<RunResult> {
     const {plan} = this.#record
     const state = begun(plan, 'back', this.#options)
-    const {onEvent} = this.#options
     const kept: string[] = []
     try {
       await this.#save({status: 'rolling-back', direction: 'back'})
@@ -297,24 +310,10 @@ class Walk {
           if (writes(original) && !original.reversible) kept.push(original.title)
           continue
         }
-        this.#signal.throwIfAborted()
-        onEvent({type: 'step-started', step: step.id, title: step.title})
-        let acted = false
-        if (writes(step)) {
-          const look = await this.#ports.look(step.operation, this.#signal)
-          if (look.state === 'moved') throw new SrcipError('Precondition', look.reasons.join('; '))
-          if (look.state === 'todo') {
-            acted = true
-            state.note(index, 'pending', [], true)
-            await this.#ports.act(step.operation, {dryRun: 'none', step: step.id, signal: this.#signal})
-          }
-        }
-        const manual = step.action === 'manual'
-        if (manual) for (const line of step.instructions) onEvent({type: 'info', message: line})
-        const limitMs = manual ? this.#options.manualWaitMs : step.limitSeconds * 1000
-        const {proved, evidence} = await verifyStep(this.#ports, step, {signal: this.#signal, onEvent, limitMs})
+        // the cursor is behind this step already: a way back that is killed takes it up here again
+        const {proved, acted, evidence} = await this.#makeAndProve(step, index, state, async () => undefined)
         if (!proved) {
-          onEvent({type: 'step-failed', step: step.id, title: step.title, reason: evidence.join('; ') || 'not proved'})
+          const manual = step.action === 'manual'
           state.note(index, manual ? 'waiting' : 'failed', evidence, acted)
           await this.#save({cursor: index})
           return this.#result(
@@ -327,8 +326,6 @@ class Walk {
             },
           )
         }
-        state.note(index, acted ? 'done' : 'already-so', evidence, acted)
-        onEvent({type: 'step-done', step: step.id, title: step.title, changed: acted, ...detail(evidence)})
         // the next step back may need a person; what is behind us is not done again
         if (writes(step)) await this.#save({cursor: index - 1})
       }

@@ -1,5 +1,5 @@
 import {present, type FieldChange, type PlanObject, type PlanStep} from '../../model/plan.ts'
-import type {Proof} from '../../model/proofs.ts'
+import {asProof} from '../../model/proofs.ts'
 import {objectOfManifest} from '../engine/reverse.ts'
 import type {GuardOrder} from '../guard/watch-over.ts'
 
@@ -25,13 +25,8 @@ export function guardSteps(
   const {namespace, windowSeconds} = guard
   const place: PlanObject = {group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespace, name}
   const manifests = guardObjects(guard, {object, fields, windowSeconds})
-  const state = (value: string, title: string): Proof => ({
-    proof: 'field',
-    title,
-    object: place,
-    path: ['data', 'state'],
-    equals: present(value),
-  })
+  const state = (value: string, title: string) =>
+    asProof({proof: 'field', title, object: place, path: ['data', 'state'], equals: present(value)})
   const undo = {proofs: [], limitSeconds: 60, instructions: []}
   return {
     arm: [
@@ -67,9 +62,7 @@ export function guardSteps(
           objects: manifests.toReversed().map((manifest) => ({object: objectOfManifest(manifest)})),
           manifests: [],
         },
-        proofs: [
-          {proof: 'gone', title: 'the guard is gone', object: place} as Proof as unknown as PlanStep['proofs'][number],
-        ],
+        proofs: [asProof({proof: 'gone', title: 'the guard is gone', object: place})],
         limitSeconds: 60,
         instructions: [],
         ...{reversible: true, onFailure: 'stop'},

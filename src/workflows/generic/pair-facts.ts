@@ -1,12 +1,13 @@
 import {diagnose} from '../../diagnosis/diagnose.ts'
 import {readDns} from '../../diagnosis/dns-view.ts'
 import {serviceRef} from '../../diagnosis/path/facts.ts'
-import {similarServices} from '../../hosts/index.ts'
+import {projectProxyService, similarServices} from '../../hosts/index.ts'
 import type {DoctorReport, WayIn} from '../../model/doctor.ts'
 import {SrcipError} from '../../model/errors.ts'
 import {field, record, text, textPairs} from '../../model/fields.ts'
 import type {KubeObject} from '../../model/kubernetes.ts'
 import type {SnapshotIndex} from '../../model/snapshot.ts'
+import {projectWorkload} from '../../platforms/dns/objects.ts'
 import {configOf} from '../../platforms/receivers/config-map-reader.ts'
 import {readReceiver, targetPortOf} from '../../platforms/receivers/read.ts'
 import {allRunners, recogniseReceiver} from '../../platforms/receivers/recognise.ts'
@@ -17,7 +18,6 @@ export interface PairPort {
   readonly port: number
   /** Port inside the pods. */
   readonly podPort: number
-  readonly nodePort?: number
   readonly tls: boolean
 }
 
@@ -28,8 +28,6 @@ export interface ExistingProxy {
   readonly mode: 'always' | 'auto'
   /** Helm release that owns it; undefined: ours, or somebody's by hand. */
   readonly release?: string
-  /** It follows single pods: its target is a headless Service. */
-  readonly followsPods: boolean
   readonly selector: Readonly<Record<string, string>>
   readonly ports: readonly {readonly port: number; readonly listen: number}[]
   /** Its Deployment in full, read beside the snapshot, which holds no more than is judged by. */
@@ -48,8 +46,6 @@ export interface PairFacts {
   }
   /** Addresses of the balancer. */
   readonly addresses: readonly string[]
-  /** Addresses of nodes that the balancer can use, for instructions. */
-  readonly nodes: readonly string[]
   readonly hosts: readonly string[]
   /** Lines of ours that stand in cluster DNS. */
   readonly standing: readonly {readonly name: string; readonly target: string}[]
@@ -60,7 +56,8 @@ export interface PairFacts {
   readonly proxy?: ExistingProxy
   /** A Deployment of `srcip run` is there. */
   readonly hasRun: boolean
-  readonly report: DoctorReport
+  /** Its ports with their verdicts, as `doctor` gives them. */
+  readonly ways: readonly WayIn[]
 }
 
 /** Only this receiver is switched yet; the others are rows of the same plan later. */
@@ -75,10 +72,9 @@ export function findPair(
   operation: 'enable' | 'disable',
   service: string | undefined,
 ): PairFacts {
-  const all = diagnose(index, {for: operation})
-  const chosen = chooseService(index, all, service)
+  const report = diagnose(index, {for: operation, service})
+  const chosen = chooseService(index, report, service)
   const {namespace = 'default', name} = chosen.metadata
-  const report = diagnose(index, {for: operation, service: `${namespace}/${name}`})
   const receiver = recogniseReceiver(chosen, index, allRunners(index))
   const object = `service/${namespace}/${name}`
   if (receiver.row?.id !== receiverId)
@@ -96,7 +92,7 @@ export function findPair(
         : `configmap/${config.namespace}/${config.name}, which --configmap names, ${config.known ? 'is not there' : 'could not be read'}`,
       {object, hints: ['kubectl srcip doctor shows what was read']},
     )
-  const ways = report.paths
+  const ways = report.paths.filter((way) => way.namespace === namespace && way.service === name)
   const ports = portsOf(chosen, receiver.runners)
   const first = ports[0]
   const state = first === undefined ? undefined : readReceiver(index, chosen, receiver, first.port)
@@ -117,7 +113,6 @@ export function findPair(
     addresses: [...new Set(ways.flatMap((way) => way.addresses))].filter(
       (one) => !/[a-z]/i.test(one) || one.includes(':'),
     ),
-    nodes: nodeAddresses(index),
     hosts: [...new Set(ways.flatMap((way) => way.hosts))].filter((host) => !host.startsWith('*')).toSorted(),
     standing: standingLines(index),
     ingressClasses: classesOf(index),
@@ -127,7 +122,7 @@ export function findPair(
     hasRun: index
       .list('Deployment', 'apps')
       .some((one) => one.metadata.labels?.['srcip.dev/component'] === 'controller'),
-    report,
+    ways,
   }
 }
 
@@ -172,9 +167,8 @@ function portsOf(service: KubeObject, runners: Parameters<typeof targetPortOf>[2
     const name = text(field(entry, 'name')) ?? ''
     if (typeof port !== 'number' || (port !== 80 && port !== 443 && !/^https?$/.test(name))) return []
     const podPort = targetPortOf(entry, port, runners)
-    const nodePort = field(entry, 'nodePort')
     if (podPort === undefined) return []
-    return [{port, podPort, tls: port === 443 || name === 'https', ...(typeof nodePort === 'number' ? {nodePort} : {})}]
+    return [{port, podPort, tls: port === 443 || name === 'https'}]
   })
 }
 
@@ -185,22 +179,9 @@ function allPorts(service: KubeObject): number[] {
   })
 }
 
-function nodeAddresses(index: SnapshotIndex): string[] {
-  return index.list('Node', '').flatMap((node) =>
-    records(field(record(node['status']), 'addresses'))
-      .filter((one) => field(one, 'type') === 'InternalIP')
-      .flatMap((one) => text(field(one, 'address')) ?? []),
-  )
-}
-
 /** Only exact names lead to a Service of ours by a line that a plan can put back. */
 function standingLines(index: SnapshotIndex): {readonly name: string; readonly target: string}[] {
-  const ours = new Set(
-    index
-      .list('Service', '')
-      .filter(({metadata}) => metadata.labels?.['srcip.dev/component'] === 'proxy')
-      .map(({metadata: {namespace = '', name}}) => `${namespace}/${name}`),
-  )
+  const ours = new Set(index.list('Service', '').flatMap((one) => projectProxyService(one)?.target ?? []))
   return readDns(index).rules.flatMap(({name, target}) => (ours.has(target) ? [{name, target}] : []))
 }
 
@@ -212,31 +193,23 @@ function classesOf(index: SnapshotIndex): string[] {
 }
 
 function existingProxy(index: SnapshotIndex, feeds: string): ExistingProxy | undefined {
-  for (const service of index.list('Service', '')) {
-    const {labels = {}, annotations = {}, namespace = '', name} = service.metadata
-    if (labels['srcip.dev/component'] !== 'proxy') continue
-    if ((annotations['srcip.dev/feeds'] ?? feeds) !== feeds) continue
-    const deployment = index.get('Deployment', namespace, name, 'apps')
-    const words = argumentsOf(deployment)
-    const release = deployment?.metadata.annotations?.['meta.helm.sh/release-name']
-    return {
-      namespace,
-      name,
-      mode: words.includes('--send-proxy=auto') ? 'auto' : 'always',
-      followsPods: words.some((word) => word.startsWith('--to=') && word.includes('-endpoints')),
-      ...(release === undefined ? {} : {release}),
-      selector: textPairs(field(record(service['spec']), 'selector')),
-      ports: listenPorts(words),
-    }
+  const service = index.list('Service', '').find((one) => {
+    const proxy = projectProxyService(one)
+    return proxy !== undefined && (proxy.feeds ?? feeds) === feeds
+  })
+  if (service === undefined) return undefined
+  const {namespace = '', name} = service.metadata
+  const deployment = index.get('Deployment', namespace, name, 'apps')
+  const words = deployment === undefined ? [] : (projectWorkload(deployment).spec.containers[0]?.args ?? [])
+  const release = deployment?.metadata.annotations?.['meta.helm.sh/release-name']
+  return {
+    namespace,
+    name,
+    mode: words.includes('--send-proxy=auto') ? 'auto' : 'always',
+    ...(release === undefined ? {} : {release}),
+    selector: textPairs(field(record(service['spec']), 'selector')),
+    ports: listenPorts(words),
   }
-  return undefined
-}
-
-function argumentsOf(deployment: KubeObject | undefined): string[] {
-  const template = record(field(record(field(record(deployment?.['spec']), 'template')), 'spec'))
-  const [container] = records(field(template, 'containers'))
-  const words = field(container ?? {}, 'args')
-  return Array.isArray(words) ? words.filter((word): word is string => typeof word === 'string') : []
 }
 
 function listenPorts(words: readonly string[]): ExistingProxy['ports'] {

@@ -1,5 +1,5 @@
 import {present, type FieldChange, type PlanProof, type PlanStep} from '../../model/plan.ts'
-import type {Proof, ReceiverPort} from '../../model/proofs.ts'
+import {asProof, type ReceiverPort} from '../../model/proofs.ts'
 import {records} from '../../platforms/workloads.ts'
 import {readField} from '../engine/fields.ts'
 import {objectOfManifest as refOf} from '../engine/reverse.ts'
@@ -29,9 +29,6 @@ export interface PairOptions {
   readonly settleSeconds: number
   readonly warnings: readonly string[]
 }
-
-/** Proofs are data in a plan: the schema keeps them open, the union in model/proofs.ts names them. */
-const asProof = (proof: Proof): PlanProof => proof
 
 function hostOf({hosts}: PairFacts): string {
   return hosts[0] ?? 'srcip-probe.invalid'

@@ -17,6 +17,7 @@ import {
   type PairOptions,
   type PairParts,
 } from './pair-steps.ts'
+
 const configKey = 'use-proxy-protocol'
 
 /**
@@ -74,7 +75,7 @@ function orderOf(operation: 'enable' | 'disable', {service}: PairFacts): Plan['o
 }
 
 function onSteps(facts: PairFacts, parts: PairParts, options: PairOptions): PlanStep[] {
-  const proxy = facts.proxy ?? {...parts.made, mode: 'always', followsPods: true}
+  const proxy = facts.proxy ?? parts.made
   const flip = changeField(facts.config.object, ['data', configKey], present('true'))
   const steps: PlanStep[] = []
   if (flip !== undefined || facts.proxy === undefined)
@@ -93,7 +94,7 @@ function onSteps(facts: PairFacts, parts: PairParts, options: PairOptions): Plan
     )
     steps.push(proxyStep(facts, parts, {id: 'proxy-always', mode: 'always', from: 'auto'}))
   }
-  return steps.filter((step) => step !== undefined)
+  return steps
 }
 
 function offSteps(facts: PairFacts, parts: PairParts, options: PairOptions): PlanStep[] {

@@ -1,4 +1,4 @@
-import type {KubeClient, Resource} from '../../../kube/index.ts'
+import {resources, type KubeClient} from '../../../kube/index.ts'
 import {SrcipError} from '../../../model/errors.ts'
 import {refText, type KubeObject} from '../../../model/kubernetes.ts'
 import type {PatchOperation, PlanObject} from '../../../model/plan.ts'
@@ -8,14 +8,6 @@ import {keyOf, resourceOf} from './resource.ts'
 
 /** Cozystack's aggregated API: it ignores dryRun and a stale resourceVersion (cozystack.md 5, from pkg/registry/apps/application/rest.go). */
 const aggregatedGroup = 'apps.cozystack.io'
-
-export const helmReleases: Resource = {
-  group: 'helm.toolkit.fluxcd.io',
-  version: 'v2',
-  plural: 'helmreleases',
-  kind: 'HelmRelease',
-  namespaced: true,
-}
 
 export function isAggregated(object: PlanObject): boolean {
   return object.group === aggregatedGroup
@@ -71,7 +63,7 @@ export async function makeAggregated(
 async function rebuildLosses(client: KubeClient, object: PlanObject, signal: AbortSignal): Promise<string[]> {
   const prefixes: Readonly<Record<string, string>> = {kuberneteses: 'kubernetes-', tenants: 'tenant-', ingresses: ''}
   const name = `${prefixes[object.plural] ?? ''}${object.name}`
-  const release = await client.find<KubeObject>(helmReleases, {namespace: object.namespace, name}, {signal})
+  const release = await client.find<KubeObject>(resources.helmReleases, {namespace: object.namespace, name}, {signal})
   if (release === undefined) return []
   const text = `helmrelease/${object.namespace}/${name}`
   const {annotations = {}, finalizers = []} = release.metadata as KubeObject['metadata'] & {

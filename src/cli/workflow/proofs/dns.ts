@@ -1,7 +1,5 @@
 import {loadDnsState} from '../../../cluster-dns/state.ts'
 import {askPods} from '../../../cluster-dns/view/query.ts'
-import {resources} from '../../../kube/index.ts'
-import {projectService} from '../../../platforms/dns/objects.ts'
 import type {DnsProof} from '../../../model/proofs.ts'
 import type {ProofAnswer} from '../../../workflows/engine/ports.ts'
 import {accessOf} from '../../coredns/ports.ts'
@@ -22,16 +20,10 @@ export async function readDns(
   if (location === undefined || pods.length === 0)
     return {holds: 'unknown', evidence: [`${title}: no CoreDNS pod is ready, nobody can be asked`]}
   const access = accessOf({client, via: dns.via}, state, location)
-  const addresses = new Map<string, readonly string[]>()
-  for (const target of targets) {
-    const [namespace = '', name = ''] = target.split('/')
-    const service = await client.find(resources.services, {namespace, name}, {signal})
-    addresses.set(target, service === undefined ? [] : projectService(service).clusterIPs)
-  }
   const wrong: string[] = []
   const silent: string[] = []
   for (const {name, target} of hosts) {
-    const own = addresses.get(target) ?? []
+    const own = state.services?.get(target)?.clusterIPs ?? []
     if (answer === 'proxy' && own.length === 0) wrong.push(`service/${target} has no ClusterIP`)
     for (const {pod, answers, error} of await askPods(access, pods, name, 'A', signal)) {
       if (error !== undefined) silent.push(`pod/${pod} gives no answer for ${name}: ${error}`)

@@ -1,9 +1,9 @@
+import {resources} from '../../../kube/index.ts'
 import type {KubeObject} from '../../../model/kubernetes.ts'
 import type {HelmReleaseProof} from '../../../model/proofs.ts'
 import {sameValue} from '../../../workflows/engine/canonical.ts'
 import {readField, valueText} from '../../../workflows/engine/fields.ts'
 import type {ProofAnswer} from '../../../workflows/engine/ports.ts'
-import {helmReleases} from '../operations/aggregated.ts'
 import type {ProofContext} from './index.ts'
 
 interface HelmReleaseStatus {
@@ -25,7 +25,7 @@ interface HelmReleaseStatus {
 export async function readHelmRelease({client, signal}: ProofContext, proof: HelmReleaseProof): Promise<ProofAnswer> {
   const {namespace, name, requestedAt, values = [], neverWith} = proof
   const object = `helmrelease/${namespace}/${name}`
-  const live = await client.find<KubeObject>(helmReleases, {namespace, name}, {signal})
+  const live = await client.find<KubeObject>(resources.helmReleases, {namespace, name}, {signal})
   if (live === undefined) return {holds: 'no', evidence: [`${object} is not there yet`]}
   const spec = (live['spec'] ?? {}) as {readonly suspend?: boolean; readonly values?: unknown}
   const status = (live['status'] ?? {}) as HelmReleaseStatus
